@@ -1,0 +1,78 @@
+import type { Clock, Fence, Gate, Scope } from '../scope/index.ts';
+import type { RowCtx, RunFatalError } from '../sdk/index.ts';
+import type { Committer, DatasetReads, JsonText } from '../store/index.ts';
+
+/**
+ * What a run lends to its datasets. Everything that a dataset needs of rooms above it comes in here, so that
+ * processing a range of rows can be handed to another process.
+ */
+export interface DatasetHost {
+  readonly runNo: number;
+  readonly play: string;
+  readonly fence: Fence;
+  readonly reads: DatasetReads;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  /** `.callsheet/files`: where staged files lie. */
+  readonly filesDir: string;
+  /** The scope that `ctx.dataset` was called in: the run, or a child play inline. */
+  readonly scope: Scope;
+  /** Rows in flight where `.run()` does not say. */
+  readonly concurrency: number;
+  /** How long rows in flight may be together, in bytes of JSON. */
+  readonly maxBytesInFlight: number;
+  /** True on a later attempt: rows may have a journal, and frames may exist. */
+  readonly replay: boolean;
+  /** A ctx for author's code at this scope. Cheap: called for each cell and leg. */
+  rowCtx(scope: Scope): RowCtx;
+  /** A gate for one row; the run suspends and closes all that are open. `closeRow` gives it back. */
+  openRow(): Gate;
+  closeRow(gate: Gate): void;
+  /** False once the run is ending (fatal, interrupted, cancelled): start no further row. */
+  admitting(): boolean;
+  /** Loads the journal and boundaries of these rows before they run. Called on replays only, a chunk at a time. */
+  prepareRows(datasetNo: number, ordinals: readonly number[]): Promise<void>;
+  /** Remembers the first run-fatal error; the run ends with it whatever the play does. */
+  raiseFatal(error: RunFatalError): void;
+  /** Credits and receipt ids that the calls of a row have settled so far: for its record. Forgets the row. */
+  takeRowCredits(datasetNo: number, ordinal: number): number;
+  event(event: {
+    readonly type: string;
+    readonly level: 'debug' | 'info' | 'warn' | 'error';
+    readonly message: string;
+    readonly datasetNo?: number;
+    readonly ordinal?: number;
+    readonly data?: JsonText;
+  }): void;
+  /** Called when the counters of a dataset have changed; throttled by the run. */
+  progress(snapshot: () => DatasetProgress): void;
+}
+
+/** Counters of one dataset, from what was recorded. `total = queued + active + waiting + completed + failed + skipped`. */
+export interface DatasetProgress {
+  readonly key: string;
+  readonly datasetNo: number;
+  readonly total: number;
+  /** Rows that were ever begun, earlier attempts included. */
+  readonly started: number;
+  readonly active: number;
+  readonly queued: number;
+  readonly waiting: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly skipped: number;
+  /** Rows that an earlier attempt had finished. */
+  readonly reused: number;
+  readonly credits: number;
+  readonly legs: readonly {
+    /** Column and steps: `email.hunter`. */
+    readonly path: string;
+    readonly hits: number;
+    readonly misses: number;
+    readonly unavailable: number;
+    readonly skipped: number;
+    readonly failed: number;
+  }[];
+  /** Rows active for longer than a minute. */
+  readonly slow: readonly { readonly ordinal: number; readonly path: string; readonly sinceMs: number }[];
+}

@@ -1,0 +1,16 @@
+export { canonicalJson, NotJsonError, toJson } from './canonical-json.ts';
+export { type Clock, sleep, systemClock } from './clock.ts';
+export { type Digest, digest, digestPrefix48, hexDigest, IDENTITY_FORMAT } from './digest.ts';
+export { durationMs } from './duration.ts';
+export { Gate, type GateState } from './gate.ts';
+export { type Chance, systemChance, timeId } from './ids.ts';
+export {
+  prepareSchema,
+  type SchemaIssue,
+  SchemaUnusableError,
+  type SchemaVerdict,
+  schemaAsJson,
+  validateWith,
+} from './schema.ts';
+export { type Fence, type Place, Scope } from './scope.ts';
+export { VirtualClock } from './virtual-clock.ts';

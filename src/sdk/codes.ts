@@ -1,0 +1,122 @@
+/**
+ * Every stable error code, with what it means and how the command line exits with it.
+ * `docs/errors.md` is kept equal to this list by a test. A code is never renamed or reused.
+ *
+ * exit: 1 run failed · 2 wrong usage · 3 play, input or config not valid · 4 not found · 5 waiting · 130 interrupted
+ */
+export const ERROR_CODES = {
+  // usage and lookup
+  USAGE: { exit: 2, means: 'The command line is wrong.' },
+  CONFIRMATION_NEEDED: { exit: 2, means: 'The run may cost more than `confirmAbove`; nobody confirmed it.' },
+  RUN_NOT_FOUND: { exit: 4, means: 'There is no run of that id in this workspace.' },
+  ROW_NOT_FOUND: { exit: 4, means: 'The run has no row with that key.' },
+  DATASET_NOT_FOUND: { exit: 4, means: 'The run has no dataset of that name.' },
+  RECEIPT_NOT_FOUND: { exit: 4, means: 'There is no receipt of that id in this workspace.' },
+  TOOL_NOT_FOUND: { exit: 3, means: 'No tool of that id is in the catalogue.' },
+  NODE_TOO_OLD: { exit: 2, means: 'This Node.js is older than Callsheet needs.' },
+  // workspace, config
+  CONFIG_INVALID: { exit: 3, means: 'The config file does not fit its schema.' },
+  TOOL_DEFINITION_INVALID: { exit: 3, means: 'A tool definition is incomplete or contradicts itself.' },
+  WORKSPACE_TOO_NEW: { exit: 3, means: 'The workspace was written by a newer release.' },
+  WORKSPACE_EXISTS: { exit: 2, means: '`init` found files that it would have to overwrite.' },
+  NOT_YET_SUPPORTED: { exit: 3, means: 'This part of the design is not built yet.' },
+  // play
+  PLAY_FILE_NOT_FOUND: { exit: 4, means: 'The play file does not exist.' },
+  PLAY_SYNTAX: { exit: 3, means: 'The play, or a file that it imports, cannot be parsed or bundled.' },
+  PLAY_LOAD_FAILED: { exit: 3, means: 'The play file threw while it was loaded.' },
+  PLAY_MISSING: { exit: 3, means: 'The file exports no play.' },
+  PLAY_AMBIGUOUS: { exit: 3, means: 'The file exports several plays and none was named.' },
+  PLAY_EXPORT_NOT_FOUND: { exit: 4, means: 'The file has no play under that export name.' },
+  PLAY_DEFINITION_INVALID: { exit: 3, means: '`definePlay` was given something it cannot use.' },
+  PLAY_INPUT_INVALID: { exit: 3, means: 'The input does not fit the play.' },
+  ARTIFACT_MISSING: { exit: 1, means: 'The pinned code of a run is no longer in the workspace.' },
+  PLAY_THREW: { exit: 1, means: 'The play function threw.' },
+  PLAY_TIMEOUT: { exit: 1, means: 'The play ran longer than its `runtime.timeout`.' },
+  RESULT_NOT_JSON: { exit: 1, means: 'The play, a step or a cell returned something that is not JSON.' },
+  // files
+  FILE_NOT_FOUND: { exit: 3, means: 'An input file does not exist.' },
+  FILE_UNREADABLE: { exit: 3, means: 'An input file exists but cannot be read.' },
+  FILE_EMPTY: { exit: 3, means: 'An input file is empty.' },
+  FILE_UNDECODABLE: { exit: 3, means: 'The text encoding of a file cannot be told or decoded.' },
+  FILE_MALFORMED: { exit: 3, means: 'A file is not of the format that its name says.' },
+  STAGED_FILE_MISSING: { exit: 1, means: 'The staged copy of an input file is missing or damaged.' },
+  COLUMN_MISSING: { exit: 3, means: 'A required column is not in the file.' },
+  COLUMN_AMBIGUOUS: { exit: 3, means: 'Several headers of the file fit one column.' },
+  OUTPUT_IS_INPUT: { exit: 2, means: 'The output path is an input file of the run.' },
+  OUTPUT_FOLDER_MISSING: { exit: 2, means: 'The folder of the output path does not exist.' },
+  OUTPUT_NOT_WRITABLE: { exit: 1, means: 'The output file cannot be written.' },
+  // secrets
+  SECRET_MISSING: { exit: 3, means: 'A secret that is needed is not set.' },
+  SECRET_NOT_DECLARED: { exit: 3, means: 'A play or tool asked for a secret that it does not declare.' },
+  SECRET_LEAK: { exit: 1, means: 'A secret handle reached a place where its value would be kept.' },
+  SECRET_STORE_UNREADABLE: { exit: 3, means: 'The encrypted secrets file cannot be read with this key.' },
+  SECRET_NAME_INVALID: { exit: 2, means: 'A secret name is not in capital letters, digits and underscores.' },
+  // datasets
+  DATASET_DEFINITION_INVALID: {
+    exit: 3,
+    means: 'A dataset, column or steps program is defined in a way that cannot run.',
+  },
+  DATASET_AS_ARRAY: { exit: 1, means: 'A dataset was used as an array.' },
+  DATASET_NESTED: { exit: 1, means: 'A dataset was made inside a row.' },
+  COLUMN_HIDES_INPUT: { exit: 1, means: 'A column would hide an input column.' },
+  ROW_KEY_INVALID: { exit: 1, means: 'A row key is null, empty or not a scalar.' },
+  ROW_KEY_UNSTABLE: { exit: 1, means: 'A key function gave another value on its second call.' },
+  ROW_KEY_DUPLICATE: { exit: 1, means: 'Two rows have the same key where that is refused.' },
+  ROW_INVALID: { exit: 1, means: 'A row is not an object of JSON values.' },
+  ROW_FAILED: { exit: 1, means: 'A row failed in a dataset whose onRowError is `fail`.' },
+  COLUMN_FAILED: { exit: 1, means: 'A column resolver threw.' },
+  // calls
+  CALL_REQUEST_INVALID: { exit: 1, means: '`ctx.tools.execute` was given something it cannot use.' },
+  TOOL_INPUT_INVALID: { exit: 1, means: 'The input of a call does not fit the tool.' },
+  TOOL_CONTRACT: {
+    exit: 1,
+    means: "A tool's own response, extract, cost or split code failed on an answer that was paid and kept.",
+  },
+  PROVIDER_REJECTED: { exit: 1, means: 'The provider refused the request.' },
+  PROVIDER_AUTHENTICATION: { exit: 1, means: 'The provider does not accept the credential (401).' },
+  PROVIDER_AUTHORIZATION: { exit: 1, means: 'The credential may not do this (403).' },
+  PROVIDER_BILLING: { exit: 1, means: 'The provider wants payment (402).' },
+  PROVIDER_NOT_FOUND: { exit: 1, means: 'The provider answered 404, which the tool does not list as an answer.' },
+  PROVIDER_VALIDATION: { exit: 1, means: 'The provider found the request invalid (400, 422).' },
+  PROVIDER_CONFLICT: { exit: 1, means: 'The provider reports a conflict (409).' },
+  PROVIDER_RATE_LIMITED: {
+    exit: 1,
+    means: 'The provider deferred the request until the tries were used up (429, 503).',
+  },
+  PROVIDER_UPSTREAM: { exit: 1, means: 'The provider failed (5xx) until the tries were used up.' },
+  PROVIDER_TIMEOUT: { exit: 1, means: 'The provider did not answer in time.' },
+  PROVIDER_UNREACHABLE: { exit: 1, means: 'The provider could not be reached.' },
+  PROVIDER_CONNECTION_LOST: { exit: 1, means: 'The connection broke after the request had gone out.' },
+  PROVIDER_BAD_RESPONSE: { exit: 1, means: 'The answer was truncated or too large to keep.' },
+  PROVIDER_EXHAUSTED: { exit: 1, means: "The provider's limit allows no call for longer than `providerMaxWait`." },
+  PROVIDER_UNAVAILABLE: { exit: 1, means: 'The provider is being tried at a trickle after many failures.' },
+  TOOL_THREW: { exit: 1, means: 'A function tool threw.' },
+  IN_DOUBT: { exit: 1, means: 'A write may or may not have been done, and must not be repeated unasked.' },
+  CALL_CANCELLED: { exit: 1, means: 'The run was cancelled or interrupted before the call went out.' },
+  FETCH_HTTP: { exit: 1, means: '`ctx.fetch` got a status that is not 2xx.' },
+  FETCH_INVALID: { exit: 1, means: '`ctx.fetch` was given something it cannot send.' },
+  FETCH_FAILED: { exit: 1, means: '`ctx.fetch` got no whole answer.' },
+  // runs
+  NON_DETERMINISTIC: { exit: 1, means: 'On replay the play did something other than what is recorded.' },
+  RUN_INTERRUPTED: { exit: 130, means: 'The run was interrupted and can be resumed.' },
+  RUN_HELD: { exit: 1, means: 'Another process is working on the run.' },
+  RUN_NOT_RESUMABLE: { exit: 2, means: 'The run is finished; there is nothing to resume.' },
+  RUN_CANCELLED: { exit: 1, means: 'The run was cancelled.' },
+  STALE_ATTEMPT: { exit: 1, means: 'A newer attempt of the run exists; this one may not write.' },
+  OUT_OF_CREDITS: { exit: 1, means: 'The budget does not allow the next call.' },
+  CHILD_REFUSED: { exit: 1, means: 'A child play would be cyclic, too deep or too many.' },
+  BOUNDARY_UNKNOWN: { exit: 1, means: 'The run holds a record that this release does not know.' },
+  // store
+  STORE_HELD: { exit: 1, means: 'Another process holds the database and does not let go.' },
+  STORE_READ_ONLY: { exit: 1, means: 'The database or its folder cannot be written.' },
+  STORE_FULL: { exit: 1, means: 'The disk is full.' },
+  STORE_CORRUPT: { exit: 1, means: 'The database file is damaged or no database.' },
+  STORE_FAILED: { exit: 1, means: 'The database refused a statement for another reason.' },
+  PERSISTENCE_BREAKER: { exit: 1, means: 'A paid answer could not be stored; no further provider call goes out.' },
+  // sandbox, fixtures
+  SANDBOX_PORT_TAKEN: { exit: 1, means: 'The port is in use.' },
+  FIXTURE_MISSING: { exit: 1, means: 'There is no fixture for a call while running on fixtures.' },
+  INTERNAL: { exit: 1, means: 'A fault of Callsheet itself.' },
+} as const satisfies Record<string, { exit: 1 | 2 | 3 | 4 | 5 | 130; means: string }>;
+
+export type ErrorCode = keyof typeof ERROR_CODES;

@@ -1,0 +1,167 @@
+import { CallsheetError } from './errors.ts';
+import type { JsonValue } from './json.ts';
+import type { SchemaLike } from './schema.ts';
+
+export type Effect = 'read' | 'idempotent' | 'write';
+
+export interface RateLimit {
+  readonly calls: number;
+  /** A duration: '1s', '1m', '1h', '1d', or milliseconds. */
+  readonly per: string | number;
+  /** Space the calls evenly instead of letting a window's worth go at once. */
+  readonly smooth?: boolean;
+}
+
+export interface ProviderLimits {
+  readonly rate?: readonly RateLimit[] | undefined;
+  /** Requests in flight at once; adaptive where it is not declared. */
+  readonly concurrency?: number | undefined;
+}
+
+export interface HttpRequestSpec {
+  readonly method?: string;
+  /** Absolute, or a path below the provider's `baseUrl`. */
+  readonly url: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** A string or bytes go out as they are; anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface ToolResponseView<Input> {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed body, or undefined where it is not JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: a provider's body has no type before the author gives it one
+  readonly json: any;
+  readonly text: string;
+  readonly input: Input;
+}
+
+export type ToolReading =
+  | { readonly status: 'completed'; readonly data: unknown; readonly meta?: unknown; readonly jobId?: string }
+  | { readonly status: 'no_result'; readonly data?: unknown; readonly meta?: unknown; readonly jobId?: string }
+  | { readonly status: 'pending'; readonly data?: unknown; readonly meta?: unknown; readonly jobId?: string };
+
+export type Ending = 'answered' | 'rejected' | 'deferred' | 'notDispatched' | 'inProgress' | 'ambiguous';
+
+export interface CostView<Input> {
+  readonly status: 'completed' | 'no_result' | 'pending';
+  readonly data: unknown;
+  readonly input: Input;
+  readonly httpStatus: number | undefined;
+}
+
+export interface ToolCost<Input> {
+  /** Credits for one call (`per: 'call'`) or one result (`per: 'result'`), or a function of what was answered. */
+  readonly credits: number | ((view: CostView<Input>) => number);
+  /** 'call' (default): every answer costs; 'result': only a completed one does. */
+  readonly per?: 'call' | 'result';
+  /** The highest possible cost; required where `credits` is a function. */
+  readonly max?: number;
+}
+
+export interface ToolReuse {
+  readonly scope?: 'workspace' | 'play' | 'run';
+  /** Seconds after which a receipt is no longer good enough. */
+  readonly staleAfterSeconds?: number;
+}
+
+interface ToolCommon<Input> {
+  /** `provider.action`. */
+  readonly id: string;
+  readonly provider?: string;
+  readonly version?: string;
+  readonly description?: string;
+  readonly effect: Effect | ((input: Input) => Effect);
+  readonly input: SchemaLike<Input>;
+  readonly output?: SchemaLike;
+  /** True makes an output that does not fit `output` a contract error instead of a warning. */
+  readonly strict?: boolean;
+  readonly secrets?: readonly string[];
+  /** Names an author can read whatever the provider's shape: a path such as 'data.people[0].email'. */
+  readonly extract?: Readonly<Record<string, string | ((data: unknown) => unknown)>>;
+  readonly cost?: ToolCost<Input>;
+  readonly limits?: ProviderLimits;
+  readonly idempotency?: { readonly header: string };
+  /** Earlier versions whose receipts are still good. */
+  readonly reads?: readonly string[];
+  readonly reuse?: ToolReuse | 'never';
+  /** Milliseconds; default 60,000. */
+  readonly timeoutMs?: number;
+  /** How often one call is tried in all; default 5. */
+  readonly maxTries?: number;
+}
+
+export interface HttpTool<Input> extends ToolCommon<Input> {
+  readonly request: (args: {
+    readonly input: Input;
+    readonly secret: (name: string) => string;
+    readonly baseUrl: string | undefined;
+  }) => HttpRequestSpec;
+  /** Statuses that mean "asked, and there is none". */
+  readonly noResult?: readonly number[];
+  /** Pure; sees 2xx and `noResult` answers only; runs on reading, so mending it costs nothing. */
+  readonly response?: (view: ToolResponseView<Input>) => ToolReading;
+  /** Overrides how a status is classified; undefined leaves it to the default. */
+  readonly classify?: (view: Omit<ToolResponseView<Input>, 'input'>) => Ending | undefined;
+  readonly run?: never;
+}
+
+export interface FunctionTool<Input> extends ToolCommon<Input> {
+  /** Resolves to JSON data; null or undefined is `no_result`. A thrown error may carry `endsAs: Ending`. */
+  readonly run: (
+    input: Input,
+    context: {
+      readonly signal: AbortSignal;
+      readonly secret: (name: string) => string;
+      readonly operationKey: string;
+    },
+  ) => unknown;
+  readonly request?: never;
+}
+
+export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input>;
+
+const toolBrand: unique symbol = Symbol.for('callsheet.tool') as never;
+
+/** A tool as the catalogue takes it. The input type is erased: the catalogue validates before it calls. */
+export type Tool = ToolDefinition<never> & { readonly [toolBrand]: true };
+
+/** Declares one action of a provider. Throws `TOOL_DEFINITION_INVALID` where the definition cannot work. */
+export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>): Tool {
+  const refuse = (problem: string): never => {
+    const name = typeof definition?.id === 'string' ? definition.id : '(no id)';
+    throw new CallsheetError('TOOL_DEFINITION_INVALID', `Tool ${name}: ${problem}.`, {
+      details: { tool: name },
+      next: ['Mend the defineTool call and run again.'],
+    });
+  };
+  if (typeof definition !== 'object' || definition === null) return refuse('defineTool takes an object');
+  if (typeof definition.id !== 'string' || !/^[^\s.]+(\.[^\s.]+)+$/.test(definition.id))
+    return refuse("`id` must be 'provider.action', such as 'hunter.email_finder'");
+  const effectOk =
+    typeof definition.effect === 'function' || ['read', 'idempotent', 'write'].includes(definition.effect as string);
+  if (!effectOk) return refuse("`effect` must be 'read', 'idempotent' or 'write', or a function of the input");
+  if (definition.input === undefined || definition.input === null) return refuse('`input` (a schema) is required');
+  const isFunction = typeof definition.run === 'function';
+  const isHttp = typeof definition.request === 'function';
+  if (isFunction === isHttp) return refuse('exactly one of `request` and `run` must be a function');
+  if (definition.cost && typeof definition.cost.credits === 'function' && definition.cost.max === undefined)
+    return refuse('a cost that is a function must declare its `max`');
+  for (const name of ['batch', 'async', 'event', 'reconcile'] as const)
+    if (name in definition)
+      throw new CallsheetError(
+        'NOT_YET_SUPPORTED',
+        `Tool ${definition.id}: \`${name}\` is not supported by this release yet.`,
+        {
+          details: { tool: definition.id, option: name },
+          next: ['Leave the option out, or use a release that lists it in its CHANGELOG.'],
+        },
+      );
+  return Object.freeze({ ...definition, [toolBrand]: true as const }) as unknown as Tool;
+}
+
+export function isTool(value: unknown): value is Tool {
+  return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[toolBrand] === true;
+}

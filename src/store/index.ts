@@ -1,0 +1,1 @@
+export type { Committer, DatasetReads, JsonText } from './port.ts';
