@@ -1,6 +1,7 @@
 import type { Clock, Fence, Gate, Scope } from '../scope/index.ts';
 import type { RowCtx, RunFatalError } from '../sdk/index.ts';
 import type { Committer, DatasetReads, JsonText } from '../store/index.ts';
+import type { RunDatasets } from './registry.ts';
 
 /**
  * What a run lends to its datasets. Everything that a dataset needs of rooms above it comes in here, so that
@@ -23,13 +24,26 @@ export interface DatasetHost {
   readonly maxBytesInFlight: number;
   /** True on a later attempt: rows may have a journal, and frames may exist. */
   readonly replay: boolean;
+  /** `resume --retry-failed`: rows that ended failed are run again. */
+  readonly retryFailed?: boolean;
+  /** One for each attempt (`new RunDatasets()`), shared with inline children. */
+  readonly datasets: RunDatasets;
   /** A ctx for author's code at this scope. Cheap: called for each cell and leg. */
   rowCtx(scope: Scope): RowCtx;
-  /** A gate for one row; the run suspends and closes all that are open. `closeRow` gives it back. */
-  openRow(): Gate;
+  /**
+   * A gate for one row; the run suspends and closes all that are open. `closeRow` gives it back.
+   * The run calls `suspended` when the row itself has come to a wait (not when the run ends): that is how a row is parked
+   * and its slot freed.
+   */
+  openRow(suspended: () => void): Gate;
   closeRow(gate: Gate): void;
   /** False once the run is ending (fatal, interrupted, cancelled): start no further row. */
   admitting(): boolean;
+  /**
+   * True once a run-fatal error was raised: rows that end from then on are not recorded, since what their code caught and
+   * made a value of may have been that error. Without it, every end of `admitting` counts as one.
+   */
+  fatal?(): boolean;
   /** Loads the journal and boundaries of these rows before they run. Called on replays only, a chunk at a time. */
   prepareRows(datasetNo: number, ordinals: readonly number[]): Promise<void>;
   /** Remembers the first run-fatal error; the run ends with it whatever the play does. */

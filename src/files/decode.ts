@@ -10,7 +10,6 @@ const WINDOWS_1252_C1 =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the bytes that the two tables differ in
 const C1 = /[\u0080-\u009f]/g;
 
 /** The file's text as UTF-8 buffers, without its byte order mark. Throws FILE_UNDECODABLE at bytes that do not fit. */

@@ -2,6 +2,16 @@ import { CallsheetError } from '../sdk/index.ts';
 import type { Survey } from './survey.ts';
 import type { EncodingFinding } from './types.ts';
 
+/** Tables of Latin letters that differ in few places. */
+const LATIN_TABLES = ['windows-1250', 'windows-1254', 'windows-1257', 'windows-1258', 'iso-8859-2'];
+const FEW_LETTERS = 12;
+const NOT_IN_WINDOWS_1252 = [0x81, 0x8d, 0x8f, 0x90, 0x9d];
+
+interface Guess {
+  readonly name: string;
+  readonly confidence: number;
+}
+
 export interface EncodingChoice {
   readonly finding: EncodingFinding;
   /** Bytes of the byte order mark at the start, to be skipped. */
@@ -20,7 +30,7 @@ const SPELLINGS: Readonly<Record<string, string>> = {
   utf16: 'utf-16le',
   utf16le: 'utf-16le',
   utf16be: 'utf-16be',
-  'windows1252': 'windows-1252',
+  windows1252: 'windows-1252',
   ansi: 'windows-1252',
 };
 
@@ -34,7 +44,7 @@ const LEAST_CONFIDENCE = 11;
  */
 export async function chooseEncoding(survey: Survey, path: string, label?: string): Promise<EncodingChoice> {
   const bom = BOMS.find((candidate) => candidate.bytes.every((byte, i) => survey.head[i] === byte));
-  if (label !== undefined) return chosenByOption(survey, path, label, bom);
+  if (label !== undefined) return chosenByOption(path, label, bom);
   if (bom !== undefined) {
     const utf32 = bom.name === 'utf-16le' && survey.head[2] === 0 && survey.head[3] === 0 && survey.bytes % 4 === 0;
     if (utf32) throw undecodable(path, 'it is UTF-32, which is not supported', survey);
@@ -50,12 +60,7 @@ function choice(finding: EncodingFinding, bomBytes: number, warnings: readonly s
   return { finding, bomBytes, warnings };
 }
 
-function chosenByOption(
-  survey: Survey,
-  path: string,
-  label: string,
-  bom: (typeof BOMS)[number] | undefined,
-): EncodingChoice {
+function chosenByOption(path: string, label: string, bom: (typeof BOMS)[number] | undefined): EncodingChoice {
   const wanted = label.trim().toLowerCase();
   const name = canonicalName(wanted);
   if (name === undefined) {
@@ -94,18 +99,15 @@ async function detected(survey: Survey, path: string): Promise<EncodingChoice> {
   const { analyse } = await import('chardet');
   const guesses = analyse(survey.sample)
     .map((guess) => ({ name: canonicalName(guess.name.toLowerCase()), confidence: guess.confidence }))
-    .filter((guess): guess is { name: string; confidence: number } => guess.name !== undefined && guess.name !== 'utf-8')
+    .filter((guess): guess is Guess => guess.name !== undefined && guess.name !== 'utf-8')
     .filter((guess) => guess.confidence > 0 && decodes(guess.name, survey.sample));
-  const best = guesses[0]?.confidence ?? 0;
-  const western = guesses.find((guess) => guess.name === 'windows-1252');
-  // With few accented letters the Western and Central European tables tie; the commonest one wins.
-  const top = western !== undefined && western.confidence >= best ? western : guesses[0];
+  const top = likelier(guesses, survey.sample);
   if (top === undefined) {
     const warning = 'The encoding could not be told from so few letters; the file was read as windows-1252.';
     return choice({ name: 'windows-1252', how: 'detected', confidence: 0 }, 0, [warning]);
   }
-  const rivals = guesses.filter((guess) => guess !== top && guess.confidence >= top.confidence);
-  if (top.confidence < LEAST_CONFIDENCE) {
+  const rivals = guesses.filter((guess) => guess.name !== top.name && guess.confidence >= top.confidence);
+  if (top.confidence < LEAST_CONFIDENCE && top.name !== 'windows-1252') {
     throw undecodable(path, `it may be ${guesses.map((guess) => guess.name).join(', ')}`, survey);
   }
   return choice({ name: top.name, how: 'detected', confidence: top.confidence }, 0, [
@@ -117,6 +119,21 @@ async function detected(survey: Survey, path: string): Promise<EncodingChoice> {
         ]
       : []),
   ]);
+}
+
+/**
+ * chardet's first guess; but on a handful of letters it confuses the Latin tables, and then the commonest is the likelier:
+ * a name like Peña alone is "Hungarian" to it.
+ */
+function likelier(guesses: readonly Guess[], sample: Buffer): Guess | undefined {
+  const best = guesses[0];
+  if (best === undefined || best.name === 'windows-1252') return best;
+  const western = guesses.find((guess) => guess.name === 'windows-1252');
+  if (western !== undefined && western.confidence >= best.confidence) return western;
+  const latin = LATIN_TABLES.includes(best.name);
+  const few = sample.reduce((count, byte) => count + (byte > 127 ? 1 : 0), 0) < FEW_LETTERS;
+  const fits = !sample.some((byte) => NOT_IN_WINDOWS_1252.includes(byte));
+  return latin && few && fits ? (western ?? { name: 'windows-1252', confidence: 0 }) : best;
 }
 
 function looksBinary(survey: Survey): boolean {

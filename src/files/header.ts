@@ -8,14 +8,23 @@ export function uniqueHeader(original: readonly string[]): { names: string[]; re
   const taken = new Set(original);
   const used = new Set<string>();
   const renamed: RenamedHeader[] = [];
+  const nextNumber = new Map<string, number>();
+  const freeName = (stem: string): string => {
+    let number = nextNumber.get(stem) ?? 2;
+    while (taken.has(`${stem}_${number}`)) number++;
+    nextNumber.set(stem, number + 1);
+    return `${stem}_${number}`;
+  };
   const names = original.map((from, i) => {
     const column = i + 1;
-    const why = from.trim() === '' ? 'empty' : from === '__proto__' ? 'reserved' : used.has(from) ? 'duplicate' : undefined;
+    const why =
+      from.trim() === '' ? 'empty' : from === '__proto__' ? 'reserved' : used.has(from) ? 'duplicate' : undefined;
     if (why === undefined) {
       used.add(from);
       return from;
     }
-    const to = why === 'duplicate' ? freeName(from, 2, taken) : freeStem(why === 'empty' ? `column_${column}` : '_proto_', taken);
+    const stem = why === 'duplicate' ? from : why === 'empty' ? `column_${column}` : '_proto_';
+    const to = taken.has(stem) ? freeName(stem) : stem;
     taken.add(to);
     renamed.push({ column, from, to, why });
     return to;
@@ -32,15 +41,4 @@ export function extraNames(count: number, header: readonly string[]): string[] {
     if (!taken.has(name)) names.push(name);
   }
   return names;
-}
-
-function freeStem(stem: string, taken: ReadonlySet<string>): string {
-  return taken.has(stem) ? freeName(stem, 2, taken) : stem;
-}
-
-function freeName(stem: string, from: number, taken: ReadonlySet<string>): string {
-  for (let number = from; ; number++) {
-    const name = `${stem}_${number}`;
-    if (!taken.has(name)) return name;
-  }
 }

@@ -4,14 +4,16 @@ import { basename, dirname, join } from 'node:path';
 import { CallsheetError } from '../sdk/index.ts';
 import { nearestNames } from './nearest.ts';
 
-const CHUNK_BYTES = 128 * 1024;
+const CHUNK_BYTES = 64 * 1024;
 
 /** An input file, open for the two passes over it. */
 export interface SourceFile {
   readonly path: string;
   readonly bytes: number;
-  /** The whole file from its start, in fresh buffers of up to 128 KiB. Each call is a pass of its own. */
+  /** The whole file from its start, in pieces of up to 64 KiB that may be kept. Each call is a pass of its own. */
   chunks(): AsyncGenerator<Buffer>;
+  /** The same in one buffer that is filled anew for each piece. */
+  passingChunks(): AsyncGenerator<Buffer>;
   /** Throws if the file was changed since it was opened: two passes must have seen the same bytes. */
   assertUnchanged(): Promise<void>;
   close(): Promise<void>;
@@ -30,7 +32,11 @@ export async function openSource(path: string): Promise<SourceFile> {
     return {
       path,
       bytes: opened.size,
-      chunks: () => readChunks(handle, path),
+      chunks: () => readChunks(handle, path, () => Buffer.allocUnsafe(CHUNK_BYTES)),
+      passingChunks() {
+        const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+        return readChunks(handle, path, () => buffer);
+      },
       async assertUnchanged() {
         const now = await handle.stat();
         if (now.size === opened.size && now.mtimeMs === opened.mtimeMs) return;
@@ -55,11 +61,10 @@ export function emptyFile(path: string): CallsheetError {
   });
 }
 
-async function* readChunks(handle: FileHandle, path: string): AsyncGenerator<Buffer> {
+async function* readChunks(handle: FileHandle, path: string, bufferOf: () => Buffer): AsyncGenerator<Buffer> {
   let position = 0;
   for (;;) {
-    // A fresh buffer each time: the CSV parser keeps slices of what it was given.
-    const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+    const buffer = bufferOf();
     const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, position).catch((cause: unknown) => {
       throw unreadable(path, cause);
     });

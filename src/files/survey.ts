@@ -89,7 +89,8 @@ class Utf8Check {
     const whole = this.#carry.length === 0 ? chunk : Buffer.concat([this.#carry, chunk]);
     const complete = completeUtf8Length(whole);
     this.valid = isUtf8(whole.subarray(0, complete));
-    this.#carry = whole.subarray(complete);
+    // A copy: the caller may fill the chunk anew.
+    this.#carry = Buffer.from(whole.subarray(complete));
   }
 
   end(): void {

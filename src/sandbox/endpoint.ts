@@ -88,6 +88,10 @@ export function listField(record: Record<string, unknown>, name: string, most: n
   if (!Array.isArray(value) || value.length === 0)
     throw new RequestRefused(422, 'field_missing', `${name} must be a list that is not empty.`);
   if (value.length > most)
-    throw new RequestRefused(413, 'too_many_members', `${name} has ${value.length} members; at most ${most} are taken.`);
+    throw new RequestRefused(
+      413,
+      'too_many_members',
+      `${name} has ${value.length} members; at most ${most} are taken.`,
+    );
   return value;
 }

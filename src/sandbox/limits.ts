@@ -106,7 +106,9 @@ export class Limits {
     const name = `${provider} ${account}`;
     let use = this.#uses.get(name);
     if (use === undefined) {
-      const windows = this.#terms[provider].rate.map((limit) => new SlidingWindow(limit.calls, durationMs(limit.per) ?? 0));
+      const windows = this.#terms[provider].rate.map(
+        (limit) => new SlidingWindow(limit.calls, durationMs(limit.per) ?? 0),
+      );
       use = { windows, inFlight: 0 };
       this.#uses.set(name, use);
     }

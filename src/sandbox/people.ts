@@ -1,4 +1,4 @@
-import { chance, pick, stableId } from './chance.ts';
+import { chance, pick } from './chance.ts';
 import { companyByDomain, companyByName, plainDomain, type SandboxCompany } from './data/companies.ts';
 import { TITLES } from './data/person-names.ts';
 
@@ -12,7 +12,6 @@ export interface PersonQuestion {
 
 /** An invented person at a real company, with everything that any provider may say about them. */
 export interface Person {
-  readonly id: string;
   readonly firstName: string;
   readonly lastName: string;
   readonly email: string;
@@ -35,7 +34,6 @@ export function personOf(seed: number, question: PersonQuestion): Person | undef
   const key = `${first} ${last} ${company.domain}`;
   const title = pick(TITLES, seed, 'title', key);
   return {
-    id: stableId(seed, 'person', key),
     firstName: question.firstName,
     lastName: question.lastName,
     email: `${localPart(pick(MAIL_PATTERNS, seed, 'pattern', company.domain), first, last)}@${company.domain}`,
@@ -73,7 +71,16 @@ export function mailStatusOf(seed: number, email: string): { readonly status: Ma
   return { status: 'unknown', subStatus: 'mail_server_temporary_error' };
 }
 
-const LETTERS: Readonly<Record<string, string>> = { ø: 'o', ß: 'ss', ł: 'l', æ: 'ae', œ: 'oe', đ: 'd', ð: 'd', þ: 'th' };
+const LETTERS: Readonly<Record<string, string>> = {
+  ø: 'o',
+  ß: 'ss',
+  ł: 'l',
+  æ: 'ae',
+  œ: 'oe',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+};
 
 /** A name as it stands in an address: ASCII letters and digits only. */
 function mailName(name: string): string {

@@ -12,6 +12,9 @@
  */
 export type GateState = 'open' | 'suspended' | 'closed';
 
+/** Work that was cut because its scope is ending. Never reaches the author's code: a gate keeps the promise pending. */
+export class Halted extends Error {}
+
 export class Gate {
   #state: GateState = 'open';
   #inFlight = 0;
@@ -39,8 +42,8 @@ export class Gate {
         (value) => {
           if (leave()) resolve(value);
         },
-        (error) => {
-          if (leave()) reject(error);
+        (error: unknown) => {
+          if (leave() && !(error instanceof Halted)) reject(error);
         },
       );
     });

@@ -1,4 +1,4 @@
-import type { Effect, Ending, JsonValue, ProviderLimits, Tool } from '../sdk/index.ts';
+import type { CallsheetError, Effect, Ending, JsonValue, ProviderLimits, Tool } from '../sdk/index.ts';
 
 /** Who pays and answers: what limits and back-pressure belong to. */
 export interface ProviderAccount {
@@ -81,6 +81,11 @@ export interface Failure {
   readonly bodyText?: string | undefined;
   readonly networkKind?: 'dns' | 'refused' | 'tls' | 'reset' | 'timeout' | 'truncated' | undefined;
   readonly requestId?: string | undefined;
+  /**
+   * Set where trying again cannot help (a secret that is not set, a `request` that threw, a missing fixture, a value that
+   * is not JSON): the call ends with this error. `ending` still says what it means for money. Redacted.
+   */
+  readonly error?: CallsheetError | undefined;
 }
 
 export type Delivered = { readonly ending: 'answered'; readonly raw: RawAnswer } | Failure;

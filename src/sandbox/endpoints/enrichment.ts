@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../sdk/index.ts';
+import { stableId } from '../chance.ts';
 import { companyByDomain, type SandboxCompany } from '../data/companies.ts';
 import { bodyObject, type Endpoint, queryField, textField } from '../endpoint.ts';
 import { personOf, providerKnows } from '../people.ts';
@@ -22,7 +23,8 @@ export const apolloPeopleMatch: Endpoint = {
         const person = personOf(seed, { firstName: first_name, lastName: last_name, company: domain });
         if (person === undefined || !providerKnows(seed, 'apollo', { coverage: APOLLO.coverage, person }))
           return { status: 200, credits: 0, body: { person: null } };
-        const { id, title, seniority, company } = person;
+        const { title, seniority, company } = person;
+        const id = `person_${stableId(seed, 'person', person.key)}`;
         const organization = { name: company.name, primary_domain: company.domain, ...facts(company) };
         const found = { id, first_name, last_name, name: `${first_name} ${last_name}`, title, seniority, organization };
         return { status: 200, credits: 1, body: { person: found } };

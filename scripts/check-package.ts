@@ -1,0 +1,91 @@
+/**
+ * What a user gets: the packed tarball, judged by publint and attw, installed into an empty folder, and run there.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '..');
+
+interface Run {
+  readonly ok: boolean;
+  readonly output: string;
+  readonly stdout: string;
+}
+
+function run(command: string, args: readonly string[], cwd: string): Promise<Run> {
+  return new Promise((resolve) => {
+    execFile(command, [...args], { cwd, maxBuffer: 1 << 26, timeout: 300_000 }, (error, stdout, stderr) =>
+      resolve({ ok: error === null, output: `${stdout}${stderr}`, stdout }),
+    );
+  });
+}
+
+class StepFailed extends Error {}
+
+async function must(what: string, command: string, args: readonly string[], options: { cwd: string }): Promise<string> {
+  const { ok, output, stdout } = await run(command, args, options.cwd);
+  if (!ok) throw new StepFailed(`${what} failed:\n${output}`);
+  process.stdout.write(`ok: ${what}\n`);
+  return stdout;
+}
+
+/** Files that have no business in the tarball. */
+const UNWANTED = /\.(test|type-test)\.(js|d\.ts)$|conformance|^(src|test|bench|scripts)\//;
+
+async function pack(folder: string): Promise<string> {
+  const text = await must('npm pack', 'npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder], {
+    cwd: ROOT,
+  });
+  // An array by older npm, an object by package name by newer.
+  const packed = Object.values(JSON.parse(text) as Record<string, { filename: string; files: { path: string }[] }>)[0];
+  if (packed === undefined) throw new StepFailed('npm pack named no tarball');
+  const unwanted = packed.files.map((file) => file.path).filter((path) => UNWANTED.test(path));
+  if (unwanted.length > 0) throw new StepFailed(`The tarball holds ${unwanted.join(', ')}`);
+  return join(folder, packed.filename);
+}
+
+async function installAndRun(tarball: string, folder: string): Promise<void> {
+  await writeFile(join(folder, 'package.json'), '{ "name": "user", "private": true, "type": "module" }\n');
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+  await must('install into an empty folder', 'npm', ['install', tarball, ...flags], { cwd: folder });
+  const script = "const sdk = await import('callsheet'); console.log(typeof sdk.definePlay, typeof sdk.defineTool)";
+  const types = await must('import callsheet', process.execPath, ['-e', script], { cwd: folder });
+  if (types.trim() !== 'function function') throw new StepFailed(`import('callsheet') gave ${types}`);
+  await must('import callsheet/testing', process.execPath, ['-e', "await import('callsheet/testing')"], {
+    cwd: folder,
+  });
+  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const said = await must('npx callsheet --version', 'npx', ['--no-install', 'callsheet', '--version'], {
+    cwd: folder,
+  });
+  if (!said.includes(version)) throw new StepFailed(`callsheet --version said '${said.trim()}' instead of ${version}`);
+}
+
+async function main(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'callsheet-package-'));
+  const bin = (path: string): string => join(ROOT, 'node_modules', path);
+  try {
+    await must('build', process.execPath, ['scripts/build.ts'], { cwd: ROOT });
+    const tarball = await pack(folder);
+    await must('publint', process.execPath, [bin('publint/src/cli.js'), tarball, '--strict'], { cwd: ROOT });
+    const attw = [bin('@arethetypeswrong/cli/dist/index.js'), tarball, '--profile', 'esm-only', '--no-emoji'];
+    await must('are the types wrong', process.execPath, attw, { cwd: ROOT });
+    if (!existsSync(join(ROOT, 'src/cli/bin.ts'))) {
+      process.stdout.write('package: packed and checked; not installed, since src/cli/bin.ts does not exist yet\n');
+      return;
+    }
+    await installAndRun(tarball, folder);
+    process.stdout.write('package: packed, checked, installed and run\n');
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    process.stdout.write(`${error.message}\npackage: not fit to publish\n`);
+    process.exitCode = 1;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await main();

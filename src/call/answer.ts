@@ -1,0 +1,26 @@
+import type { Digest } from '../scope/index.ts';
+import type { StoredReceipt } from '../store/index.ts';
+import type { RawAnswer } from '../tool/index.ts';
+
+/** A stored answer in memory. `rawText` is parsed anew by each call, so that no two share an object. */
+export interface Answer {
+  readonly receiptId: number;
+  readonly receiptKey: Digest;
+  readonly rawText: string;
+  /** The transport's own object, for the call that bought it. */
+  readonly raw?: RawAnswer | undefined;
+  readonly at: number;
+  readonly durationMs: number;
+  readonly callId: Digest;
+}
+
+export function answerOf(receipt: StoredReceipt, rawText: string): Answer {
+  return {
+    receiptId: receipt.id,
+    receiptKey: receipt.key,
+    rawText,
+    at: receipt.at,
+    durationMs: receipt.durationMs,
+    callId: receipt.callId,
+  };
+}

@@ -1,0 +1,124 @@
+import type { CostView, JsonValue, Tool, ToolReading, ToolResponseView } from '../sdk/index.ts';
+import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
+import { extractPath } from './extract.ts';
+
+/** A raw answer as its tool reads it today. */
+export interface Reading {
+  readonly status: 'completed' | 'no_result' | 'pending';
+  readonly data: JsonValue;
+  readonly meta: JsonValue | undefined;
+  readonly jobId: string | undefined;
+  readonly values: Readonly<Record<string, JsonValue>>;
+  /** What the answer cost, by the tool's declaration. */
+  readonly credits: number;
+}
+
+/** The author's code failed on an answer: which part, and how. The answer itself is kept. */
+export class ContractBroken extends Error {
+  readonly part: 'response' | 'extract' | 'cost' | 'output';
+  constructor(part: ContractBroken['part'], problem: string, cause?: unknown) {
+    super(problem, cause === undefined ? undefined : { cause });
+    this.part = part;
+  }
+}
+
+interface HttpParts {
+  readonly noResult?: readonly number[];
+  readonly response?: (view: ToolResponseView<unknown>) => ToolReading;
+}
+
+/** Runs the tool's `response`, `extract` and `cost` over a raw answer. Throws `ContractBroken`. */
+export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer): Reading {
+  const read = raw.kind === 'value' ? readValue(raw.value) : readHttp(tool, input, raw);
+  const data = (read.data ?? null) as JsonValue;
+  return {
+    status: read.status,
+    data,
+    meta: read.meta as JsonValue | undefined,
+    jobId: read.jobId,
+    values: valuesOf(tool.definition, { data, meta: (read.meta ?? null) as JsonValue, status: read.status }),
+    credits: creditsOf(tool, {
+      status: read.status,
+      data,
+      input: input as never,
+      httpStatus: raw.kind === 'http' ? raw.status : undefined,
+    }),
+  };
+}
+
+function readValue(value: JsonValue): ToolReading {
+  return value === null ? { status: 'no_result' } : { status: 'completed', data: value };
+}
+
+function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind: 'http' }): ToolReading {
+  const { noResult, response } = tool.definition as HttpParts;
+  const text = raw.encoding === 'utf8' ? raw.body : Buffer.from(raw.body, 'base64').toString('latin1');
+  const json = parsed(text);
+  if (response === undefined) {
+    if (raw.status === 204 || noResult?.includes(raw.status)) return { status: 'no_result' };
+    return { status: 'completed', data: json === undefined ? text : json };
+  }
+  let reading: ToolReading;
+  try {
+    reading = response({ status: raw.status, headers: raw.headers, json, text, input });
+  } catch (error) {
+    throw new ContractBroken('response', messageOf(error), error);
+  }
+  const status: unknown = (reading as ToolReading | undefined)?.status;
+  if (status !== 'completed' && status !== 'no_result' && status !== 'pending')
+    throw new ContractBroken(
+      'response',
+      `returned ${describe(reading)} instead of { status: 'completed' | 'no_result' | 'pending', … }`,
+    );
+  return reading;
+}
+
+function parsed(text: string): JsonValue | undefined {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+const NO_VALUES: Readonly<Record<string, JsonValue>> = Object.freeze({});
+
+function valuesOf(definition: Tool, root: Readonly<Record<string, JsonValue>>): Readonly<Record<string, JsonValue>> {
+  const { extract } = definition;
+  if (extract === undefined) return NO_VALUES;
+  const values: Record<string, JsonValue> = {};
+  for (const name of Object.keys(extract)) {
+    const how = extract[name];
+    try {
+      values[name] = (typeof how === 'function' ? (how(root.data) as JsonValue) : extractPath(root, how ?? '')) ?? null;
+    } catch (error) {
+      throw new ContractBroken('extract', `'${name}': ${messageOf(error)}`, error);
+    }
+  }
+  return values;
+}
+
+function creditsOf(tool: CatalogueTool, view: CostView<never>): number {
+  const { cost } = tool.definition;
+  if (cost === undefined) return 0;
+  if (typeof cost.credits === 'number') return cost.per === 'result' && view.status !== 'completed' ? 0 : cost.credits;
+  let credits: unknown;
+  try {
+    credits = cost.credits(view);
+  } catch (error) {
+    throw new ContractBroken('cost', messageOf(error), error);
+  }
+  if (typeof credits !== 'number' || !(credits >= 0) || !Number.isFinite(credits))
+    throw new ContractBroken('cost', `returned ${describe(credits)} instead of a number of credits`);
+  return credits;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : `threw ${describe(error)}`;
+}
+
+function describe(value: unknown): string {
+  if (value === null || typeof value !== 'object') return String(value);
+  return `an object with ${Object.keys(value).slice(0, 5).join(', ') || 'no properties'}`;
+}

@@ -1,0 +1,58 @@
+import type { Budget, Governor, PersistenceBreaker, RetryBudget } from '../governor/index.ts';
+import type { Chance, Clock, Fence } from '../scope/index.ts';
+import type { RunFatalError } from '../sdk/index.ts';
+import type { CallReads, Committer } from '../store/index.ts';
+import type { Catalogue, Transport } from '../tool/index.ts';
+import type { Claims } from './claims.ts';
+import type { Journal } from './journal.ts';
+import type { Lookup } from './lookup.ts';
+import type { Settlements } from './settlements.ts';
+
+/** What all runs of one process share. */
+export interface CallProcess {
+  readonly catalogue: Catalogue;
+  readonly transport: Transport;
+  readonly governor: Governor;
+  readonly persistence: PersistenceBreaker;
+  readonly reads: CallReads;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly claims: Claims;
+  readonly lookup: Lookup;
+  readonly continueOnContractError: boolean;
+}
+
+/** What the calls of one attempt share. */
+export interface CallRun {
+  readonly process: CallProcess;
+  readonly runId: string;
+  readonly runNo: number;
+  readonly play: string;
+  readonly fence: Fence;
+  /** When the run's first attempt began (ms): what the age of receipts is measured at. */
+  readonly startedAt: number;
+  /** Tools whose receipts this run ignores: all of them, or these. */
+  readonly refresh: 'all' | ReadonlySet<string>;
+  readonly journal: Journal;
+  readonly settlements: Settlements;
+  readonly budget: Budget;
+  readonly retries: RetryBudget;
+  /** Aborted when calls in flight must end now (a second signal). */
+  readonly signal: AbortSignal;
+  /** Aborted when nothing new may go out: with `Halted`, or with the error that ends the run. */
+  readonly halt: AbortSignal;
+  /** Throws the halt's reason, or StaleAttemptError once the lease is over. */
+  assertGoing(): void;
+  raiseFatal(error: RunFatalError): void;
+  event(event: { type: string; level: 'info' | 'warn' | 'error'; message: string; data?: string }): void;
+  /** Told of every call that ends, for counters. */
+  ended(call: {
+    tool: string;
+    path: string;
+    outcome: string;
+    source: string;
+    credits: number;
+    replayed: boolean;
+  }): void;
+}

@@ -1,0 +1,50 @@
+import type { Scope } from '../scope/index.ts';
+import { type CallsheetError, RunFatalError, ToolExecutionError, type ToolResult } from '../sdk/index.ts';
+import { acquire, type Found, NotAnswered } from './acquire.ts';
+import { ContractBroken } from './contract.ts';
+import type { CallRun } from './env.ts';
+import { failureError } from './failure.ts';
+import { breakContract, finish } from './finish.ts';
+import { type Question, questionOf } from './question.ts';
+import { journalFailure } from './record.ts';
+import { replay } from './replay.ts';
+import { askedCall } from './request.ts';
+
+/**
+ * One tool call, from the author's arguments to the author's result: identity, journal, then claim, receipt, permit,
+ * delivery and record (acquire), then reading (finish).
+ */
+export async function executeCall(run: CallRun, scope: Scope, args: readonly unknown[]): Promise<ToolResult> {
+  run.assertGoing();
+  const asking = questionOf(run, scope, askedCall(args));
+  const question = asking instanceof Promise ? await asking : asking;
+  const entry = run.journal.entry(scope.place, question.callId);
+  if (entry !== undefined) return replay(run, question, entry);
+  let found: Found;
+  try {
+    found = await acquire(run, question);
+  } catch (error) {
+    throw await failed(run, question, error);
+  }
+  return finish(run, question, found);
+}
+
+/** The error that the author gets; one that says how the call ended is journalled first. */
+async function failed(run: CallRun, question: Question, error: unknown): Promise<unknown> {
+  if (error instanceof ContractBroken) return breakContract(run, question, { broken: error, receiptId: null });
+  if (error instanceof RunFatalError) run.raiseFatal(error);
+  const ended = error instanceof NotAnswered ? error : undefined;
+  const told = ended === undefined ? error : failureError(question, ended.failure, ended.tries);
+  // A refusal of the governor (limit exhausted, provider at a trickle) is how the call ended, too.
+  if (ended === undefined && !(error instanceof ToolExecutionError)) return told;
+  await journalFailure(run, question, {
+    outcome: 'failed',
+    source: ended?.source ?? 'live',
+    receiptId: null,
+    credits: 0,
+    durationMs: Math.round(ended?.durationMs ?? 0),
+    at: run.process.clock.now(),
+    error: told as CallsheetError,
+  });
+  return told;
+}

@@ -1,0 +1,8 @@
+export { Claims } from './claims.ts';
+export { readAnswer } from './contract.ts';
+export type { CallProcess, CallRun } from './env.ts';
+export { executeCall } from './execute.ts';
+export { Journal } from './journal.ts';
+export { Lookup } from './lookup.ts';
+export { receiptName } from './result.ts';
+export { Settlements } from './settlements.ts';

@@ -1,0 +1,139 @@
+import { canonicalJson, type Digest, digest, IDENTITY_FORMAT, NotJsonError, type Scope } from '../scope/index.ts';
+import { CallsheetError, type Effect, type JsonValue, SecretLeakError } from '../sdk/index.ts';
+import type { CatalogueTool, Validation } from '../tool/index.ts';
+import type { CallRun } from './env.ts';
+import type { AskedCall } from './request.ts';
+
+/** A call with its identity: everything that decides where its answer comes from. */
+export interface Question {
+  readonly scope: Scope;
+  readonly label: string;
+  readonly tool: CatalogueTool;
+  readonly input: JsonValue;
+  readonly inputText: string;
+  readonly inputDigest: Digest;
+  readonly effect: Effect;
+  readonly callId: Digest;
+  readonly receiptKey: Digest;
+  /** Keys of compatible older versions, best first; empty for most tools. */
+  readonly olderKeys: readonly Digest[];
+  /** True for reads that other calls may share. */
+  readonly shared: boolean;
+  /** Look for a stored answer at all? */
+  readonly reuse: boolean;
+  /** Only receipts recorded at or after this instant (ms). */
+  readonly notBefore: number | undefined;
+  readonly timeoutMs: number;
+}
+
+/** Validates the input and gives the call its identity. Synchronous where the tool's schema is. */
+export function questionOf(run: CallRun, scope: Scope, asked: AskedCall): Question | Promise<Question> {
+  const tool = run.process.catalogue.get(asked.toolId);
+  const validation = tool.validateInput(asked.input);
+  if (validation instanceof Promise)
+    return validation.then((done) => identify(run, scope, { asked, tool, validation: done }));
+  return identify(run, scope, { asked, tool, validation });
+}
+
+interface Validated {
+  readonly asked: AskedCall;
+  readonly tool: CatalogueTool;
+  readonly validation: Validation;
+}
+
+function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Validated): Question {
+  if (!validation.ok) throw invalidInput(tool, asked, validation.issues);
+  const input = validation.value;
+  const inputText = inputCanon(tool, asked, input);
+  const inputDigest = digest(inputText);
+  const call = `${JSON.stringify(asked.label)},${JSON.stringify(tool.id)},"${inputDigest}"`;
+  const occurrence = scope.occurrence(call);
+  const callId = scope.identity('call', `${call},${occurrence}`);
+  const effect = tool.effectOf(input);
+  const shared = effect !== 'write' && tool.reuseScope !== 'never';
+  const refreshed = asked.refresh || asked.staleAfterSeconds === 0 || isRefreshed(run, tool, effect);
+  const stale = asked.staleAfterSeconds ?? tool.staleAfterSeconds;
+  const keyOf = (version: string): Digest => receiptKeyOf({ run, tool, version, inputDigest, callId, effect });
+  return {
+    scope,
+    label: asked.label,
+    tool,
+    input,
+    inputText,
+    inputDigest,
+    effect,
+    callId,
+    receiptKey: keyOf(tool.version),
+    olderKeys: tool.versions.length > 1 ? tool.versions.slice(1).map(keyOf) : NO_KEYS,
+    shared: shared && !refreshed,
+    reuse: shared && !refreshed,
+    notBefore: stale === undefined ? undefined : run.startedAt - stale * 1000,
+    timeoutMs: asked.timeoutMs ?? tool.timeoutMs,
+  };
+}
+
+const NO_KEYS: readonly Digest[] = [];
+
+function isRefreshed(run: CallRun, tool: CatalogueTool, effect: Effect): boolean {
+  if (run.refresh === 'all') return effect !== 'write';
+  return run.refresh.has(tool.id);
+}
+
+function receiptKeyOf(parts: {
+  run: CallRun;
+  tool: CatalogueTool;
+  version: string;
+  inputDigest: Digest;
+  callId: Digest;
+  effect: Effect;
+}): Digest {
+  const { run, tool, version, inputDigest, callId, effect } = parts;
+  let reuse = '"workspace"';
+  // The same message sent by another run, or twice on purpose, is another message.
+  if (effect === 'write') reuse = `["write","${run.runId}","${callId}"]`;
+  else if (tool.reuseScope === 'play') reuse = `["play",${JSON.stringify(run.play)}]`;
+  else if (tool.reuseScope === 'run') reuse = `["run","${run.runId}"]`;
+  return digest(
+    `[${IDENTITY_FORMAT},"receipt",${JSON.stringify(tool.id)},${JSON.stringify(version)},"${inputDigest}",${tool.account.authScope},${reuse}]`,
+  );
+}
+
+/** What goes out as the provider's idempotency key; the refusal number advances after a definite refusal only. */
+export function operationKeyOf(run: CallRun, question: Question, refusals: number): string {
+  const subject = question.shared ? question.receiptKey : question.callId;
+  return digest(`[${IDENTITY_FORMAT},"operation","${run.runId}",${refusals},"${subject}"]`);
+}
+
+function inputCanon(tool: CatalogueTool, asked: AskedCall, input: JsonValue): string {
+  try {
+    return canonicalJson(input);
+  } catch (error) {
+    if (!(error instanceof NotJsonError)) throw error;
+    const field = error.path.replace(/^\$\.?/, '') || '(the input itself)';
+    if (/SecretHandle/.test(error.found))
+      throw new SecretLeakError(
+        `Call '${asked.label}' of ${tool.id}: the input field ${field} holds a secret handle. Tools read their own secrets.`,
+        {
+          details: { tool: tool.id, call: asked.label, field },
+          next: [`Declare the secret in the tool's \`secrets\` and read it in \`request\`.`],
+        },
+      );
+    throw invalidInput(tool, asked, [{ path: field, message: `is ${error.found}, which is not JSON` }]);
+  }
+}
+
+function invalidInput(
+  tool: CatalogueTool,
+  asked: AskedCall,
+  issues: readonly { path: string; message: string }[],
+): CallsheetError {
+  const list = issues.slice(0, 5).map(({ path, message }) => `${path || 'input'}: ${message}`);
+  return new CallsheetError(
+    'TOOL_INPUT_INVALID',
+    `Call '${asked.label}' of ${tool.id}: the input does not fit the tool. ${list.join('; ')}.`,
+    {
+      details: { tool: tool.id, call: asked.label, issues: issues.slice(0, 20) },
+      next: [`callsheet tools describe ${tool.id}`],
+    },
+  );
+}

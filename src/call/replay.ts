@@ -1,0 +1,61 @@
+import { RunFatalError, type ToolResult } from '../sdk/index.ts';
+import type { CallEntry } from '../store/index.ts';
+import type { RawAnswer } from '../tool/index.ts';
+import { ContractBroken, type Reading, readAnswer } from './contract.ts';
+import type { CallRun } from './env.ts';
+import { thawError } from './failure.ts';
+import { breakContract } from './finish.ts';
+import type { Question } from './question.ts';
+import { CallResult, executionOf } from './result.ts';
+
+/** What this run already ended: the same result, its execution included, or the same failure. */
+export async function replay(run: CallRun, question: Question, entry: CallEntry): Promise<ToolResult> {
+  const { tool, callId } = question;
+  const { outcome, source, credits, at, durationMs, receiptId } = entry;
+  run.ended({ tool: tool.id, path: entry.path, outcome, source, credits, replayed: true });
+  run.settlements.add(question.scope.place, credits);
+  if (entry.toolDigest !== tool.digest) warnOfChange(run, question);
+  if (entry.error !== null) throw thawError(entry.error);
+  const answer = receiptId === null ? undefined : await run.process.lookup.byId(receiptId);
+  if (answer === undefined)
+    throw new RunFatalError(
+      'RECEIPT_NOT_FOUND',
+      `Call '${question.label}' of ${tool.id} is journalled, but its receipt ${receiptId} is gone.`,
+      {
+        details: { tool: tool.id, callId, receiptId },
+        next: ['Restore the workspace from a copy, or start a new run.'],
+      },
+    );
+  const raw = JSON.parse(answer.rawText) as RawAnswer;
+  const execution = executionOf({
+    source,
+    receiptId,
+    receiptKey: answer.receiptKey,
+    callId,
+    credits,
+    durationMs,
+    provider: tool.provider,
+    at,
+  });
+  return new CallResult({ tool, reading: readKept(run, question, raw, answer.receiptId), raw, execution });
+}
+
+function readKept(run: CallRun, question: Question, raw: RawAnswer, receiptId: number): Reading {
+  try {
+    return readAnswer(question.tool, question.input, raw);
+  } catch (error) {
+    if (error instanceof ContractBroken) throw breakContract(run, question, { broken: error, receiptId });
+    throw error;
+  }
+}
+
+function warnOfChange(run: CallRun, question: Question): void {
+  const { tool } = question;
+  if (!run.journal.firstSight(tool.id)) return;
+  run.event({
+    type: 'tool.changed',
+    level: 'warn',
+    message: `The tool ${tool.id} has changed under version '${tool.version}' since this run began; answers that are kept are read by its code of today.`,
+    data: JSON.stringify({ tool: tool.id, version: tool.version }),
+  });
+}

@@ -1,0 +1,119 @@
+import type { AnswerSource, Execution, ExtractedList, ExtractedValue, JsonValue, ToolResult } from '../sdk/index.ts';
+import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
+import type { Reading } from './contract.ts';
+
+interface ResultParts {
+  readonly tool: CatalogueTool;
+  readonly reading: Reading;
+  readonly raw: RawAnswer;
+  readonly execution: Execution;
+}
+
+/** The author's view of an answer. The forms of the hosted product are built when they are read. */
+export class CallResult implements ToolResult {
+  readonly #parts: ResultParts;
+
+  constructor(parts: ResultParts) {
+    this.#parts = parts;
+  }
+
+  get status(): 'completed' | 'no_result' {
+    return this.#parts.reading.status === 'completed' ? 'completed' : 'no_result';
+  }
+  get data(): unknown {
+    return this.#parts.reading.data;
+  }
+  get values(): Readonly<Record<string, JsonValue>> {
+    return this.#parts.reading.values;
+  }
+  get execution(): Execution {
+    return this.#parts.execution;
+  }
+
+  get toolResponse(): ToolResult['toolResponse'] {
+    const { reading, raw } = this.#parts;
+    const body = raw.kind === 'value' ? raw.value : bodyOf(raw);
+    return {
+      raw: body,
+      rawV2: {
+        data: body,
+        status: raw.kind === 'http' ? raw.status : null,
+        headers: raw.kind === 'http' ? raw.headers : {},
+      },
+      meta: reading.meta ?? null,
+      view: reading.data,
+    };
+  }
+
+  get extractedValues(): Readonly<Record<string, ExtractedValue>> {
+    return this.#accessors((value) => ({ get: () => value }));
+  }
+
+  get extractedLists(): Readonly<Record<string, ExtractedList>> {
+    return this.#accessors((value) => ({ get: () => listOf(value) }));
+  }
+
+  // Plays ask `if (result.job_id)`, so the property must be absent in effect where there is no job.
+  get job_id(): string {
+    return this.#parts.reading.jobId as string;
+  }
+  get meta(): JsonValue {
+    return this.#parts.reading.meta as JsonValue;
+  }
+
+  get _metadata(): ToolResult['_metadata'] {
+    const { tool, execution } = this.#parts;
+    return {
+      tool: tool.id,
+      provider: tool.provider,
+      status: this.status,
+      source: execution.source,
+      credits: execution.credits,
+    };
+  }
+
+  toJSON(): { status: string; data: unknown; values: unknown; execution: Execution } {
+    return { status: this.status, data: this.data, values: this.values, execution: this.execution };
+  }
+
+  #accessors<Accessor>(make: (value: JsonValue) => Accessor): Readonly<Record<string, Accessor>> {
+    const { values } = this.#parts.reading;
+    return Object.fromEntries(Object.keys(values).map((name) => [name, make(values[name] ?? null)]));
+  }
+}
+
+function bodyOf(raw: RawAnswer & { kind: 'http' }): JsonValue {
+  try {
+    return JSON.parse(raw.body) as JsonValue;
+  } catch {
+    return raw.body;
+  }
+}
+
+function listOf(value: JsonValue): readonly JsonValue[] {
+  if (Array.isArray(value)) return value;
+  return value === null ? [] : [value];
+}
+
+/** The facts of where an answer came from, as the author sees them. */
+export function executionOf(facts: {
+  source: AnswerSource;
+  receiptId: number | null;
+  receiptKey: string;
+  callId: string;
+  credits: number;
+  durationMs: number;
+  provider: string;
+  at: number;
+}): Execution {
+  return {
+    ...facts,
+    receiptId: facts.receiptId === null ? null : receiptName(facts.receiptId),
+    at: new Date(facts.at).toISOString(),
+  };
+}
+
+/** A receipt's id as people see and type it. */
+export function receiptName(id: number): string {
+  return `rcp_${id}`;
+}

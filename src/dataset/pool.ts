@@ -1,0 +1,155 @@
+import type { Clock } from '../scope/index.ts';
+
+export interface PoolOptions<Item> {
+  /** Items in flight at most. */
+  readonly limit: number;
+  /** Bytes in flight at most; one item is always let in. */
+  readonly maxBytes: number;
+  /** Items that may be parked before no further one starts. */
+  readonly maxParked: number;
+  readonly clock: Clock;
+  /** The next item, or undefined where `fill` must be awaited first. */
+  readonly take: () => Item | undefined;
+  /** Brings further items; false at the end of the source. */
+  readonly fill: () => Promise<boolean>;
+  readonly bytes: (item: Item) => number;
+  /** False once no further item may start. */
+  readonly mayStart: () => boolean;
+  /** A promise to wait for before the next start. */
+  readonly room: () => Promise<void> | undefined;
+  /** Starts an item, which calls `release` or `park` once, at once or later. */
+  readonly start: (item: Item) => void;
+}
+
+/** How a pool ended: all items released, some left parked, or stopped from starting any further one. */
+export type PoolEnd = 'drained' | 'parked' | 'stopped';
+
+const TURN_ITEMS = 256;
+const TURN_MS = 8;
+const ITEMS_PER_LOOK = 16;
+
+/**
+ * Keeps up to `limit` items in flight, started in the order of their source. Knows nothing of what an item is.
+ *
+ * Owns: how many items and bytes are in flight, and when the next may start.
+ * Does not own: items, their results, or why starting stops.
+ *
+ * Invariants
+ *  1. Items start in order; the end of any one lets the next start, whichever it was.
+ *  2. In flight are at most `limit` items and `maxBytes` bytes, or one item.
+ *  3. The event loop gets a turn at least every 256 starts or 8 ms, also where nothing ever waits.
+ */
+export class Pool<Item> {
+  readonly #options: PoolOptions<Item>;
+  #inFlight = 0;
+  #bytesInFlight = 0;
+  #parked = 0;
+  #wake: (() => void) | undefined;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(options: PoolOptions<Item>) {
+    this.#options = options;
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  release(bytes: number): void {
+    this.#inFlight--;
+    this.#bytesInFlight -= bytes;
+    this.#awake();
+  }
+
+  /** Gives the slot back, though the item is not finished. */
+  park(bytes: number): void {
+    this.#parked++;
+    this.release(bytes);
+  }
+
+  /** Starts nothing more, and makes `run` reject with the first such error without waiting for what is in flight. */
+  stop(error: unknown): void {
+    this.#failure ??= { error };
+    this.#awake();
+  }
+
+  async run(): Promise<PoolEnd> {
+    const { options, turn } = { options: this.#options, turn: new Turn(this.#options.clock) };
+    let next: Item | undefined;
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure.error;
+      if (!options.mayStart()) return 'stopped';
+      const room = options.room();
+      if (room !== undefined) {
+        await room;
+        continue;
+      }
+      if (this.#parked >= options.maxParked && this.#inFlight === 0) return 'parked';
+      next ??= options.take();
+      if (next === undefined) {
+        if (await options.fill()) continue;
+        break;
+      }
+      const bytes = options.bytes(next);
+      if (this.#full(bytes)) {
+        await this.#change();
+        continue;
+      }
+      this.#inFlight++;
+      this.#bytesInFlight += bytes;
+      const item = next;
+      next = undefined;
+      options.start(item);
+      if (turn.over()) await turn.pass();
+    }
+    return await this.#emptied();
+  }
+
+  async #emptied(): Promise<PoolEnd> {
+    while (this.#inFlight > 0 && this.#failure === undefined) await this.#change();
+    if (this.#failure !== undefined) throw this.#failure.error;
+    return this.#parked > 0 ? 'parked' : 'drained';
+  }
+
+  #full(bytes: number): boolean {
+    if (this.#inFlight === 0) return false;
+    const { limit, maxBytes, maxParked } = this.#options;
+    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes || this.#parked >= maxParked;
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #awake(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+/** Counts starts and time since the event loop last had a turn. */
+class Turn {
+  readonly #clock: Clock;
+  #items = 0;
+  #since: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#since = clock.monotonic();
+  }
+
+  over(): boolean {
+    this.#items++;
+    if (this.#items >= TURN_ITEMS) return true;
+    return this.#items % ITEMS_PER_LOOK === 0 && this.#clock.monotonic() - this.#since > TURN_MS;
+  }
+
+  async pass(): Promise<void> {
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    this.#items = 0;
+    this.#since = this.#clock.monotonic();
+  }
+}

@@ -1,0 +1,138 @@
+import { RunFatalError } from '../sdk/index.ts';
+import type { RowState } from '../store/index.ts';
+import type { Column } from './columns.ts';
+import { asFatal } from './fatal.ts';
+import { RowFeed } from './feed.ts';
+import type { Frame, Range } from './frame-rows.ts';
+import type { DatasetHost } from './host.ts';
+import type { KeySpec } from './keys.ts';
+import { Pool, type PoolEnd } from './pool.ts';
+import { PreviousCells } from './previous.ts';
+import type { DatasetCounters } from './progress.ts';
+import { RowRecords } from './record.ts';
+import { type RowItem, type RowJob, RowRun } from './row.ts';
+import type { RowError } from './row-error.ts';
+
+export interface ProcessWhat {
+  readonly frame: Frame;
+  readonly columns: readonly Column[];
+  readonly keySpec: KeySpec;
+  readonly counters: DatasetCounters;
+  readonly onRowError: 'isolate' | 'fail';
+  readonly concurrency: number;
+  readonly maxParked: number;
+  /** True where rows of the frame may be finished already. */
+  readonly resumed: boolean;
+}
+
+const SHOWN_FAILURES = 20;
+
+/**
+ * Brings the rows of a range of a frame to completed, failed or parked. What is finished is on disk when it resolves or
+ * rejects. Rejects with the run-fatal error that ended it, of which the run has been told.
+ */
+export async function processRange(host: DatasetHost, what: ProcessWhat, range: Range): Promise<PoolEnd> {
+  const { frame, counters } = what;
+  const { datasetNo } = frame.record;
+  const records = new RowRecords(host.committer, host.fence, datasetNo);
+  const { previous } = frame.plan;
+  const feed = new RowFeed(host, frame, {
+    range,
+    resumed: what.resumed,
+    previous: previous === null ? undefined : await PreviousCells.load(host.reads, previous),
+  });
+  const pool: Pool<RowItem> = new Pool<RowItem>({
+    limit: what.concurrency,
+    maxBytes: host.maxBytesInFlight,
+    maxParked: what.maxParked,
+    clock: host.clock,
+    take: () => feed.take(),
+    fill: () => feed.fill(),
+    bytes: (item) => item.bytes,
+    mayStart: () => host.admitting(),
+    room: () => records.room(),
+    start: (item) => new RowRun(job, item).begin(),
+  });
+  const stop = (error: RunFatalError): void => {
+    host.raiseFatal(error);
+    pool.stop(error);
+  };
+  const failures = new Failures(host, frame);
+  const job: RowJob = {
+    host,
+    datasetKey: frame.record.key,
+    datasetNo,
+    columns: what.columns,
+    legs: what.columns.flatMap((column) => column.legs),
+    keySpec: what.keySpec,
+    traced: what.columns.some((column) => column.program !== undefined),
+    records,
+    counters,
+    left: (run, state) => leave(pool, run, state),
+    failed: (run, error) => {
+      failures.say(run.ordinal, error);
+      if (what.onRowError === 'fail') pool.stop(rowFailed(frame, run.ordinal, error));
+    },
+    fatal: stop,
+    unwritten: (error) => stop(asFatal(error)),
+  };
+  counters.watch();
+  try {
+    return await pool.run();
+  } finally {
+    await records.drained();
+    counters.unwatch();
+    await feed.close();
+  }
+}
+
+function leave(pool: Pool<RowItem>, run: RowRun, state: RowState): void {
+  if (state === 'parked') pool.park(run.item.bytes);
+  else pool.release(run.item.bytes);
+}
+
+/** What a dataset whose `onRowError` is `fail` ends the run with. */
+export function rowFailed(
+  frame: Frame,
+  ordinal: number,
+  error: Pick<RowError, 'code' | 'message' | 'column' | 'row'>,
+): RunFatalError {
+  const { key } = frame.record;
+  return new RunFatalError(
+    'ROW_FAILED',
+    `Dataset '${key}': row ${ordinal + 1} (${error.row}) failed in column '${error.column}': ${error.message}`,
+    {
+      details: { dataset: key, rowNumber: ordinal + 1, row: error.row, column: error.column, code: error.code },
+      next: [
+        'Mend the cause, then: callsheet runs resume <run> --retry-failed',
+        "Or let other rows go on past a failed one: .run({ onRowError: 'isolate' }).",
+      ],
+    },
+  );
+}
+
+/** Says the first failures as they happen; all of them are in the records. */
+class Failures {
+  readonly #host: DatasetHost;
+  readonly #frame: Frame;
+  #said = 0;
+
+  constructor(host: DatasetHost, frame: Frame) {
+    this.#host = host;
+    this.#frame = frame;
+  }
+
+  say(ordinal: number, error: RowError): void {
+    if (this.#said === SHOWN_FAILURES) return;
+    this.#said++;
+    const last = this.#said === SHOWN_FAILURES ? ' Further failures of this dataset are only counted.' : '';
+    this.#host.event({
+      type: 'row.failed',
+      level: 'warn',
+      message: `Row ${ordinal + 1} (${error.row}) of '${this.#frame.record.key}' failed in '${error.column}': ${error.message}${last}`,
+      datasetNo: this.#frame.record.datasetNo,
+      ordinal,
+      data: JSON.stringify({ code: error.code, column: error.column, row: error.row }),
+    });
+  }
+}

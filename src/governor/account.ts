@@ -1,0 +1,302 @@
+import type { Chance, Clock } from '../scope/index.ts';
+import type { ProviderAccount } from '../tool/index.ts';
+import { Allowance } from './allowance.ts';
+import { type Lane, Lanes } from './lanes.ts';
+import { GrantedPermit, type Permit, type PermitHolder, type PermitOutcome, type PermitRequest } from './permit.ts';
+import { ProviderBreaker } from './provider-breaker.ts';
+import { exhausted, unavailable } from './refusals.ts';
+import type { AccountSnapshot, RunWait } from './snapshot.ts';
+import type { Waiter } from './waiter.ts';
+import type { PaceWindow, WindowQueue } from './window.ts';
+
+export interface AccountParts {
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly providerMaxWaitMs: number;
+  readonly windows: (queue: WindowQueue) => readonly PaceWindow[];
+}
+
+/**
+ * Decides for one provider account which call may go out now.
+ *
+ * Owns: the allowance, breaker and queue of the account, one timer.
+ * Does not own: budgets (they span accounts), the persistence breaker (governor), retries (call).
+ *
+ * Invariants
+ *  1. A permit is given only while gate, ramp, concurrency and every window allow it and its credits are reserved; all of
+ *     these are taken in the same turn.
+ *  2. Whoever comes while others wait goes behind them (lanes); only a function tool on an account without declared
+ *     limits has nothing to wait for and passes.
+ *  3. Every waiter ends in exactly one of: a permit, a refusal, its signal's abort. Whatever can make room (an ending, a
+ *     release, a dispatch, the timer, the budget) ends in `#pump`.
+ *  4. A wait that is known to be longer than a waiter may be put off refuses it at once.
+ */
+export class AccountGovernor implements PermitHolder {
+  readonly account: ProviderAccount;
+  readonly #clock: Clock;
+  readonly #maxWaitMs: number;
+  readonly #allowance: Allowance;
+  readonly #breaker = new ProviderBreaker();
+  readonly #lanes = new Lanes();
+  #leastWaitMs: number;
+  #microCredits = 0;
+  #pumping = false;
+  #limitsConcurrency: boolean;
+  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
+
+  constructor(account: ProviderAccount, parts: AccountParts) {
+    this.account = account;
+    this.#clock = parts.clock;
+    this.#maxWaitMs = parts.providerMaxWaitMs;
+    this.#leastWaitMs = parts.providerMaxWaitMs;
+    const windows = parts.windows({
+      waiting: () => this.#lanes.size,
+      wake: () => this.#pump(),
+      failed: (error) => this.refuseAll(() => error),
+    });
+    this.#limitsConcurrency = account.limits.concurrency !== undefined;
+    const { clock, chance } = parts;
+    this.#allowance = new Allowance({ clock, chance, windows, concurrency: account.limits.concurrency });
+  }
+
+  permit(request: PermitRequest): Permit | Promise<Permit> {
+    const probe = this.#breaker.isOpen;
+    if (probe) this.#takeProbe(request);
+    try {
+      return this.#permitNow(request, probe) ?? this.#wait(request, probe);
+    } catch (error) {
+      if (probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+      throw error;
+    }
+  }
+
+  /** Refuses everyone who waits. */
+  refuseAll(error: (request: PermitRequest) => unknown): void {
+    const wasPumping = this.#pumping;
+    this.#pumping = true; // nobody is served between two refusals
+    for (const waiter of [...this.#lanes]) this.#refuse(waiter, error(waiter.request));
+    this.#pumping = wasPumping;
+    this.#pump();
+  }
+
+  /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */
+  expectedWaitMs(): number {
+    const now = this.#clock.monotonic();
+    const at = this.#allowance.blockedUntil(now, false);
+    const known = Number.isFinite(at) ? Math.max(0, at - now) : 0;
+    const rate = this.#allowance.allowedRate;
+    return known + (rate === undefined ? 0 : (this.#lanes.size * 1000) / rate);
+  }
+
+  snapshot(): AccountSnapshot {
+    const now = this.#clock.monotonic();
+    const allowance = this.#allowance;
+    const closedUntil = allowance.gateClosedUntil;
+    return {
+      account: this.account.key,
+      allowedRate: allowance.allowedRate ?? null,
+      usedRate: allowance.usedRate(now),
+      waiting: this.#lanes.size,
+      inFlight: allowance.inFlight,
+      concurrency: this.#limitsConcurrency ? allowance.concurrency.limit : null,
+      gateClosedUntil: closedUntil > now ? this.#wallClock(closedUntil, now) : null,
+      deferred: allowance.deferred,
+      credits: this.#microCredits / 1e6,
+      failing: this.#breaker.isOpen,
+      runs: this.#lanes.runs().map((lane) => this.#runWait(lane, now)),
+    };
+  }
+
+  permitDispatched(permit: GrantedPermit): void {
+    this.#allowance.dispatched(permit);
+    if (this.#lanes.size > 0) this.#pump();
+  }
+
+  permitReleased(permit: GrantedPermit): void {
+    this.#allowance.released(permit);
+    if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+    permit.budget?.release(permit.maxCredits);
+    if (this.#lanes.size > 0) this.#pump();
+  }
+
+  permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void {
+    this.#allowance.ended(permit, outcome);
+    this.#countEnding(permit, outcome);
+    const { credits } = outcome;
+    if (credits === 'unknown') permit.budget?.settle(permit.maxCredits, credits);
+    else if (credits !== 'later') this.permitCharged(permit, credits);
+    if (this.#lanes.size > 0) this.#pump();
+  }
+
+  permitCharged(permit: GrantedPermit, credits: number): void {
+    this.#microCredits += Math.round(credits * 1e6);
+    permit.budget?.settle(permit.maxCredits, credits);
+  }
+
+  #takeProbe(request: PermitRequest): void {
+    const now = this.#clock.monotonic();
+    if (!this.#breaker.takeProbe(now)) throw unavailable(request, Math.max(0, this.#breaker.nextProbeAt - now));
+  }
+
+  #permitNow(request: PermitRequest, probe: boolean): Permit | undefined {
+    const allowance = this.#allowance;
+    const unlimited = request.unlimited === true && allowance.isUndeclared;
+    if (!unlimited) this.#limitsConcurrency = true;
+    if (this.#lanes.size > 0 && !(unlimited && allowance.isGateIdle)) return undefined;
+    const now = allowance.isTimeless ? 0 : this.#clock.monotonic();
+    if (allowance.blockedUntil(now, unlimited) > now) return undefined;
+    if (request.budget !== undefined && request.budget.reserve(request.maxCredits) === 'wait') return undefined;
+    return new GrantedPermit(this, request, { waitedMs: 0, probe, slots: allowance.reserve(now, now) });
+  }
+
+  #wait(request: PermitRequest, probe: boolean): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        request,
+        runId: request.runId,
+        since: this.#clock.monotonic(),
+        probe,
+        resolve,
+        reject,
+        credits: 'none',
+        onAbort: undefined,
+        lane: undefined,
+        previous: undefined,
+        following: undefined,
+        granted: () => {
+          waiter.credits = 'held';
+          if (waiter.lane !== undefined) this.#lanes.resume(waiter.lane);
+          this.#pump();
+        },
+        refused: (error) => this.#refuse(waiter, error),
+      };
+      if (request.signal !== undefined) {
+        waiter.onAbort = () => this.#refuse(waiter, request.signal?.reason);
+        request.signal.addEventListener('abort', waiter.onAbort, { once: true });
+      }
+      this.#leastWaitMs = Math.min(this.#leastWaitMs, request.rowWaitMs ?? this.#leastWaitMs);
+      this.#lanes.add(waiter);
+      this.#pump();
+    });
+  }
+
+  #pump(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    try {
+      while (this.#serveNext());
+    } finally {
+      this.#pumping = false;
+    }
+    if (this.#lanes.size === 0) this.#wakeAt(undefined, 0);
+  }
+
+  /** Serves or holds the one whose turn it is; false where nothing can be done before something changes. */
+  #serveNext(): boolean {
+    const waiter = this.#lanes.next;
+    if (waiter === undefined) return false;
+    const now = this.#clock.monotonic();
+    const at = this.#allowance.blockedUntil(now, waiter.request.unlimited === true && this.#allowance.isUndeclared);
+    if (at > now) {
+      if (Number.isFinite(at) && at - now > this.#leastWaitMs && this.#refuseLongWaits(at, now)) return true;
+      this.#wakeAt(at, now);
+      return false;
+    }
+    if (waiter.credits === 'none' && !this.#reserveCredits(waiter)) return true;
+    this.#leave(waiter);
+    const { request, probe, since } = waiter;
+    const slots = this.#allowance.reserve(now, since);
+    waiter.resolve(new GrantedPermit(this, request, { waitedMs: now - since, probe, slots }));
+    return true;
+  }
+
+  /** False where the waiter now waits for credits, or was refused because there are none. */
+  #reserveCredits(waiter: Waiter): boolean {
+    const { budget, maxCredits } = waiter.request;
+    if (budget === undefined) return true;
+    try {
+      if (budget.reserve(maxCredits, waiter) === 'reserved') {
+        waiter.credits = 'held';
+        return true;
+      }
+      waiter.credits = 'queued';
+      if (waiter.lane !== undefined) this.#lanes.hold(waiter.lane);
+    } catch (error) {
+      this.#refuse(waiter, error);
+    }
+    return false;
+  }
+
+  #refuseLongWaits(at: number, now: number): boolean {
+    const ms = at - now;
+    let refused = false;
+    for (const waiter of [...this.#lanes]) {
+      if (ms <= Math.min(this.#maxWaitMs, waiter.request.rowWaitMs ?? this.#maxWaitMs)) continue;
+      this.#refuse(
+        waiter,
+        exhausted(waiter.request, { ms, until: this.#wallClock(at, now), reason: this.#allowance.reason }),
+      );
+      refused = true;
+    }
+    return refused;
+  }
+
+  /** Ends a waiter without a permit and gives back whatever it holds. */
+  #refuse(waiter: Waiter, error: unknown): void {
+    const { lane, credits } = waiter;
+    const { budget, maxCredits } = waiter.request;
+    if (lane === undefined) return;
+    this.#leave(waiter);
+    if (credits === 'queued') this.#lanes.resume(lane);
+    if (waiter.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+    waiter.reject(error);
+    if (credits === 'queued') budget?.forget(waiter);
+    if (credits === 'held') budget?.release(maxCredits);
+    this.#pump();
+  }
+
+  #leave(waiter: Waiter): void {
+    this.#lanes.remove(waiter);
+    if (waiter.onAbort !== undefined) waiter.request.signal?.removeEventListener('abort', waiter.onAbort);
+  }
+
+  #countEnding(permit: GrantedPermit, outcome: PermitOutcome): void {
+    const failed = outcome.ending === 'ambiguous';
+    const counts = failed || outcome.ending === 'answered' || outcome.ending === 'rejected';
+    if (permit.probe) this.#breaker.probed(counts ? !failed : undefined, this.#clock.monotonic());
+    else if (failed) {
+      const now = this.#clock.monotonic();
+      if (this.#breaker.ended(true, now))
+        this.refuseAll((request) => unavailable(request, this.#breaker.nextProbeAt - now));
+    } else if (counts) this.#breaker.ended(false, 0);
+  }
+
+  #wakeAt(at: number | undefined, now: number): void {
+    if (this.#timer?.at === at) return;
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    if (at === undefined || !Number.isFinite(at)) return;
+    const cancel = this.#clock.after(at - now, () => {
+      this.#timer = undefined;
+      this.#pump();
+    });
+    this.#timer = { at, cancel };
+  }
+
+  #wallClock(at: number, now: number): number {
+    return Math.round(this.#clock.now() + at - now);
+  }
+
+  #runWait(lane: Lane, now: number): RunWait {
+    const reason = lane.held ? 'credits' : this.#allowance.reason;
+    const until = !lane.held && this.#timer !== undefined ? this.#wallClock(this.#timer.at, now) : null;
+    return {
+      runId: lane.runId,
+      account: this.account.key,
+      waiting: lane.size,
+      reason,
+      until,
+      sinceMs: now - lane.first.since,
+    };
+  }
+}

@@ -1,0 +1,145 @@
+import type { Chance, Clock } from '../scope/index.ts';
+import { type ConcurrencyLimit, createConcurrency } from './concurrency.ts';
+import { BackPressureGate } from './gate.ts';
+import { providerWait } from './headers.ts';
+import { Meter } from './meter.ts';
+import { type GrantedPermit, NO_SLOTS, type PermitOutcome } from './permit.ts';
+import type { WaitReason } from './waiter.ts';
+import type { PaceWindow } from './window.ts';
+
+export interface AllowanceParts {
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly windows: readonly PaceWindow[];
+  readonly concurrency: number | undefined;
+}
+
+/**
+ * Whether one more call of an account may go out now, as far as its limits and the provider's answers say.
+ *
+ * Owns: windows, concurrency, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
+ *
+ * Invariants
+ *  1. Between `reserve` and the permit's end the call counts as in flight and holds a slot of every window.
+ *  2. `blockedUntil` takes nothing: only `reserve` does, and only what `blockedUntil` has shown to be free in this turn.
+ */
+export class Allowance {
+  readonly concurrency: ConcurrencyLimit;
+  readonly #clock: Clock;
+  readonly #windows: readonly PaceWindow[];
+  readonly #gate: BackPressureGate;
+  readonly #meter = new Meter();
+  #inFlight = 0;
+  #deferred = 0;
+  #reason: WaitReason = 'turn';
+
+  constructor(parts: AllowanceParts) {
+    this.#clock = parts.clock;
+    this.#windows = parts.windows;
+    this.concurrency = createConcurrency(parts.concurrency);
+    this.#gate = new BackPressureGate(parts.chance);
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get deferred(): number {
+    return this.#deferred;
+  }
+
+  /** What `blockedUntil` has last found to be in the way. */
+  get reason(): WaitReason {
+    return this.#reason;
+  }
+
+  /** True where no limit is declared. */
+  get isUndeclared(): boolean {
+    return this.#windows.length === 0 && this.concurrency.adaptive;
+  }
+
+  /** True while the provider doesn't hold us back: neither closed nor ramping. */
+  get isGateIdle(): boolean {
+    return this.#gate.idle;
+  }
+
+  /** True where the time plays no part at present. */
+  get isTimeless(): boolean {
+    return this.#windows.length === 0 && this.#gate.idle;
+  }
+
+  /** Monotonic instant; in the past where the gate is open. */
+  get gateClosedUntil(): number {
+    return this.#gate.closedUntil;
+  }
+
+  /** Calls per second that the windows let through; undefined where there are none. */
+  get allowedRate(): number | undefined {
+    if (this.#windows.length === 0) return undefined;
+    return this.#windows.reduce((least, window) => Math.min(least, window.allowedRate), Number.POSITIVE_INFINITY);
+  }
+
+  usedRate(now: number): number {
+    return this.#meter.rate(now);
+  }
+
+  /** At most `now` where one more call may go out; Infinity where only an ending, a release or a dispatch can tell. */
+  blockedUntil(now: number, unlimited: boolean): number {
+    if (!this.#gate.idle) {
+      const episode = this.#gate.open(now, this.#inFlight);
+      if (episode !== undefined) this.#windows[0]?.refused(episode.closedAt, episode.refused);
+      if (now < this.#gate.closedUntil) return this.#blocked('gate', this.#gate.closedUntil);
+      if (this.#inFlight >= this.#gate.ramp) return this.#blocked('gate', Number.POSITIVE_INFINITY);
+    }
+    let at = Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < this.#windows.length && at < Number.POSITIVE_INFINITY; index++)
+      at = Math.max(at, this.#windows[index]?.nextAt(now) ?? at);
+    if (at > now) return this.#blocked('pace', at);
+    if (unlimited || this.#inFlight < this.concurrency.limit) return Number.NEGATIVE_INFINITY;
+    return this.#blocked('concurrency', Number.POSITIVE_INFINITY);
+  }
+
+  /** Counts one more in flight and takes a slot of every window, in their order. */
+  reserve(now: number, waitingSince: number): readonly number[] {
+    this.#inFlight++;
+    if (this.#windows.length === 0) return NO_SLOTS;
+    return this.#windows.map((window) => window.reserve(now, waitingSince));
+  }
+
+  dispatched(permit: GrantedPermit): void {
+    const now = this.#clock.monotonic();
+    permit.dispatchedAt = now;
+    this.#meter.count(now);
+    for (let index = 0; index < permit.slots.length; index++)
+      this.#windows[index]?.dispatched(permit.slots[index] ?? now, now);
+  }
+
+  released(permit: GrantedPermit): void {
+    this.#inFlight--;
+    for (let index = 0; index < permit.slots.length; index++) this.#windows[index]?.release(permit.slots[index] ?? 0);
+  }
+
+  ended(permit: GrantedPermit, outcome: PermitOutcome): void {
+    const wasFull = this.#inFlight >= this.concurrency.limit;
+    this.#inFlight--;
+    if (outcome.ending === 'deferred') this.#closeGate(permit.dispatchedAt, outcome);
+    else if (outcome.ending === 'answered' || outcome.ending === 'rejected') {
+      if (!this.#gate.idle) this.#gate.answered(permit.dispatchedAt);
+      this.concurrency.answered(permit.dispatchedAt, outcome.latencyMs, wasFull);
+    }
+  }
+
+  #closeGate(dispatchedAt: number, outcome: PermitOutcome): void {
+    const now = this.#clock.monotonic();
+    const { retryAfterMs, headers } = outcome;
+    this.#deferred++;
+    const wait = retryAfterMs ?? (headers === undefined ? undefined : providerWait(headers, this.#clock.now()));
+    this.#gate.refused(dispatchedAt, now, wait);
+    this.concurrency.deferred(dispatchedAt, now);
+  }
+
+  #blocked(reason: WaitReason, until: number): number {
+    this.#reason = reason;
+    return until;
+  }
+}

@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { VirtualClock } from '../scope/index.ts';
+import { isProviderUnavailable, ProviderExhaustedError } from '../sdk/index.ts';
+import type { Governor } from './governor.ts';
+import type { Permit, PermitRequest } from './permit.ts';
+import {
+  accountWith,
+  ambiguous,
+  answered,
+  deferredFor,
+  FIVE_MINUTES,
+  governorOn,
+  requestTo,
+} from './simulation.test-support.ts';
+
+/** Asks for a permit and says what became of it. */
+function ask(governor: Governor, request: PermitRequest): { permit?: Permit; error?: unknown } {
+  const asked: { permit?: Permit; error?: unknown } = {};
+  Promise.resolve()
+    .then(() => governor.permit(request))
+    .then(
+      (permit) => {
+        asked.permit = permit;
+      },
+      (error) => {
+        asked.error = error;
+      },
+    );
+  return asked;
+}
+
+async function dispatch(governor: Governor, request: PermitRequest): Promise<Permit> {
+  const permit = await governor.permit(request);
+  permit.dispatched();
+  return permit;
+}
+
+describe('back-pressure', () => {
+  verifies(
+    'PACE-GATE-1',
+    'a deferred answer closes the account for everyone until the time of the provider',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({});
+      const permit = await dispatch(governor, requestTo(account));
+      permit.settle({ ending: 'deferred', credits: 0, latencyMs: 5, headers: { 'retry-after': '20' } });
+      const other = ask(governor, requestTo(account, { runId: 'run_b', tool: 'hunter.verify' }));
+      await clock.advance(19_999);
+      expect(other.permit).toBeUndefined();
+      expect(governor.snapshot()[0]).toMatchObject({ deferred: 1, waiting: 1, gateClosedUntil: clock.now() + 1 });
+      expect(governor.waits()).toMatchObject([{ runId: 'run_b', reason: 'gate', until: clock.now() + 1 }]);
+      await clock.advance(2);
+      expect(other.permit).toBeDefined();
+      expect(governor.snapshot()[0]?.gateClosedUntil).toBe(null);
+    },
+  );
+
+  verifies('PACE-GATE-1', 'it opens with a slow ramp: one call, then one more for every answer', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 100 });
+    (await dispatch(governor, requestTo(account))).settle(deferredFor(1_000));
+    const asked = Array.from({ length: 10 }, () => ask(governor, requestTo(account)));
+    const given = (): Permit[] => asked.flatMap(({ permit }) => (permit === undefined ? [] : [permit]));
+    await clock.advance(2_000);
+    expect(given().length).toBe(1);
+    let settled = 0;
+    const sizes: number[] = [];
+    for (let round = 0; round < 3; round++) {
+      const flying = given().slice(settled);
+      settled += flying.length;
+      for (const permit of flying) permit.dispatched();
+      for (const permit of flying) permit.settle(answered);
+      await clock.advance(1);
+      sizes.push(given().length - settled);
+    }
+    expect(sizes).toEqual([2, 4, 3]);
+  });
+
+  it('without a time it backs off, longer with every episode, and refusals of one burst are one episode', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 100 });
+    const waits: number[] = [];
+    for (let episode = 0; episode < 4; episode++) {
+      const burst = [await dispatch(governor, requestTo(account))];
+      if (episode === 0) for (let call = 0; call < 9; call++) burst.push(await dispatch(governor, requestTo(account)));
+      await clock.advance(5);
+      for (const permit of burst) permit.settle(deferredFor());
+      waits.push((governor.snapshot()[0]?.gateClosedUntil ?? 0) - clock.now());
+      await clock.advance((waits.at(-1) ?? 0) + 1);
+    }
+    // Chance is fixed at the middle: full jitter gives half of 1, 2, 4, 8 s.
+    expect(waits.map((ms) => Math.round(ms / 100) * 100)).toEqual([500, 1_000, 2_000, 4_000]);
+  });
+
+  it('a later refusal of the same burst can only put the opening off', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({});
+    const burst = [await dispatch(governor, requestTo(account)), await dispatch(governor, requestTo(account))];
+    burst[0]?.settle(deferredFor(10_000));
+    burst[1]?.settle(deferredFor(2_000));
+    expect(governor.snapshot()[0]?.gateClosedUntil).toBe(clock.now() + 10_000);
+  });
+
+  verifies(
+    'PACE-EXHAUSTED-1',
+    'a wait beyond the maximum fails at once, with retryAt and the facts of the call',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({});
+      const flying = await dispatch(governor, requestTo(account));
+      const waiting = Array.from({ length: 10 }, () => ask(governor, requestTo(account)));
+      await clock.advance(0);
+      flying.settle(deferredFor(FIVE_MINUTES + 1_000));
+      waiting.push(ask(governor, requestTo(account)));
+      await clock.advance(0);
+      const late = waiting.at(-1)?.error;
+      expect(late).toBeInstanceOf(ProviderExhaustedError);
+      expect(isProviderUnavailable(late)).toBe(true);
+      expect(late).toMatchObject({
+        code: 'PROVIDER_EXHAUSTED',
+        tool: 'hunter.email_finder',
+        provider: 'hunter',
+        operation: 'find',
+        retryAfterMs: FIVE_MINUTES + 1_000,
+        retryAt: new Date(clock.now() + FIVE_MINUTES + 1_000).toISOString(),
+        message: expect.stringContaining('hunter/default takes no call before 2026-'),
+      });
+      expect((late as ProviderExhaustedError).next.length).toBeGreaterThan(0);
+    },
+  );
+
+  verifies('PACE-EXHAUSTED-1', 'those who wait already are refused too once the quota proves used up', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ rate: [{ calls: 5, per: '1h' }], concurrency: 1 });
+    const asked = Array.from({ length: 8 }, () => ask(governor, requestTo(account)));
+    for (let step = 0; step < 8; step++) {
+      await clock.advance(1);
+      const { permit } = asked[step] ?? {};
+      permit?.dispatched();
+      permit?.settle(answered);
+    }
+    await clock.advance(1);
+    expect(asked.map(({ permit, error }) => (permit ? 'permit' : (error as { code?: string })?.code))).toEqual([
+      ...Array(5).fill('permit'),
+      ...Array(3).fill('PROVIDER_EXHAUSTED'),
+    ]);
+    expect(clock.pending()).toEqual([]);
+  });
+
+  it('a caller that can park is told of a wait beyond its own limit, and others go on waiting', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ rate: [{ calls: 1, per: '1m' }] });
+    (await dispatch(governor, requestTo(account))).settle(answered);
+    const parks = ask(governor, requestTo(account, { rowWaitMs: 30_000 }));
+    const waits = ask(governor, requestTo(account));
+    await clock.advance(1);
+    expect(parks.error).toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+    expect(governor.expectedWaitMs(account)).toBeGreaterThan(60_000);
+    await clock.advance(62_000);
+    expect(waits.permit).toBeDefined();
+  });
+});
+
+describe('concurrency', () => {
+  verifies('PACE-CONCURRENCY-1', 'no more are in flight than declared', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 3 });
+    const asked = Array.from({ length: 10 }, () => ask(governor, requestTo(account)));
+    const ended = new Set<Permit>();
+    for (let step = 0; step < 10; step++) {
+      await clock.advance(1);
+      const flying = asked.flatMap(({ permit }) => (permit && !ended.has(permit) ? [permit] : []));
+      expect(flying.length).toBe(Math.min(3, 10 - step));
+      const first = flying[0];
+      first?.dispatched();
+      first?.settle(answered);
+      first?.settle(answered);
+      first?.release();
+      if (first) ended.add(first);
+    }
+    expect(governor.snapshot()[0]).toMatchObject({ inFlight: 0, credits: 10, concurrency: 3 });
+  });
+
+  verifies(
+    'PACE-ADAPTIVE-1',
+    'where none is declared it starts at 8, grows under load and is halved by a refusal',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({});
+      const limit = (): number => governor.snapshot()[0]?.concurrency ?? 0;
+      const stop = new AbortController();
+      let refuse = false;
+      const worker = async (): Promise<void> => {
+        while (!stop.signal.aborted) {
+          const permit = await dispatch(governor, requestTo(account));
+          await new Promise<void>((resolve) => void clock.after(100, resolve));
+          permit.settle(refuse ? deferredFor(500) : { ...answered, latencyMs: 100 });
+        }
+      };
+      for (let row = 0; row < 64; row++) void worker();
+      await clock.advance(50);
+      expect([limit(), governor.snapshot()[0]?.inFlight]).toEqual([8, 8]);
+      await clock.advance(3_000);
+      const grown = limit();
+      expect(grown).toBeGreaterThan(20);
+      refuse = true;
+      await clock.advance(100);
+      refuse = false;
+      expect(limit()).toBe(Math.floor(grown / 2));
+      stop.abort();
+    },
+  );
+
+  verifies('PACE-ADAPTIVE-1', 'rising latency halves it', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({});
+    let latencyMs = 50;
+    const worker = async (): Promise<void> => {
+      for (;;) {
+        const permit = await dispatch(governor, requestTo(account));
+        const took = latencyMs;
+        await new Promise<void>((resolve) => void clock.after(took, resolve));
+        permit.settle({ ...answered, latencyMs: took });
+      }
+    };
+    for (let row = 0; row < 32; row++) void worker();
+    await clock.advance(2_000);
+    const grown = governor.snapshot()[0]?.concurrency ?? 0;
+    latencyMs = 1_000;
+    await clock.advance(3_000);
+    expect(governor.snapshot()[0]?.concurrency).toBeLessThanOrEqual(Math.ceil(grown / 2) + 3);
+  });
+
+  it('function tools of an account without declared limits are not limited', () => {
+    const governor = governorOn(new VirtualClock());
+    const account = accountWith({});
+    const permits = Array.from({ length: 500 }, () => governor.permit(requestTo(account, { unlimited: true })));
+    expect(permits.every((permit) => !(permit instanceof Promise))).toBe(true);
+    expect(governor.snapshot()[0]).toMatchObject({ inFlight: 500, concurrency: null, allowedRate: null });
+  });
+});
+
+describe('provider breaker', () => {
+  verifies(
+    'BREAKER-PROVIDER-1',
+    'an account that mostly fails is tried by single calls until it answers again',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ concurrency: 20 });
+      const flying = await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, requestTo(account))));
+      const asked = Array.from({ length: 12 }, () => ask(governor, requestTo(account)));
+      const waiting = asked[11] ?? {};
+      await clock.advance(0);
+      for (const permit of flying) permit.settle(ambiguous);
+      await clock.advance(0);
+      for (const { permit } of asked) permit?.release();
+      expect(waiting.error).toMatchObject({ code: 'PROVIDER_UNAVAILABLE', retryAfterMs: 1_000, retryable: true });
+      expect(isProviderUnavailable(waiting.error)).toBe(true);
+      expect(governor.snapshot()[0]).toMatchObject({ failing: true, waiting: 0 });
+      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
+
+      await clock.advance(1_000);
+      const probe = await dispatch(governor, requestTo(account));
+      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
+      probe.settle(ambiguous);
+      await clock.advance(1_500);
+      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
+      await clock.advance(500);
+      for (let probes = 0; probes < 3; probes++) (await dispatch(governor, requestTo(account))).settle(answered);
+      expect(governor.snapshot()[0]?.failing).toBe(false);
+      await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, requestTo(account))));
+    },
+  );
+
+  it('a probe that never went out leaves the place to the next', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 50 });
+    for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
+    await clock.advance(1_000);
+    (await governor.permit(requestTo(account))).release();
+    expect(governor.permit(requestTo(account))).not.toBeInstanceOf(Promise);
+  });
+
+  it('some failures among many answers do not open it', async () => {
+    const governor = governorOn(new VirtualClock());
+    const account = accountWith({ concurrency: 50 });
+    for (let call = 0; call < 300; call++)
+      (await dispatch(governor, requestTo(account))).settle(call % 3 === 0 ? ambiguous : answered);
+    expect(governor.snapshot()[0]?.failing).toBe(false);
+  });
+});

@@ -1,0 +1,216 @@
+import { CallsheetError, OutOfCreditsError } from '../sdk/index.ts';
+
+/**
+ * The credits of one run, of a tree of runs (they share the root's object), or of a workspace's day.
+ *
+ * Owns: what is reserved, settled and unknown, and the calls that wait for reservations of others to settle.
+ *
+ * Invariants
+ *  1. settled + reserved never exceeds the limit as long as no call settles above its own maximum.
+ *  2. A call that doesn't fit waits while open reservations may still make room; it is refused only when settled plus its
+ *     own maximum exceeds the limit. The order among those who wait is that of arrival.
+ *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
+ *  4. What a dead attempt had reserved is unknown: shown, and not held against the limit, because the operation that it
+ *     stands for reserves again when it is sent again.
+ */
+export interface Budget {
+  /**
+   * Takes `maxCredits`. 'wait' where that has to wait for open reservations; `waiter` is then queued.
+   * Throws OutOfCreditsError where it can never fit.
+   */
+  reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait';
+  /** Takes a queued waiter out; harmless where it isn't in. */
+  forget(waiter: CreditWaiter): void;
+  /** `credits`, the real cost, takes the place of the reservation; 'unknown' where nobody can tell yet. */
+  settle(maxCredits: number, credits: number | 'unknown'): void;
+  /** Gives back a reservation of a call that never went out. */
+  release(maxCredits: number): void;
+  /** An operation that a dead attempt or an in-doubt call left unknown turned out to cost `credits`. */
+  resolveUnknown(maxCredits: number, credits: number): void;
+  snapshot(): BudgetSnapshot;
+}
+
+/** Reserved on its behalf when its turn comes, or refused. */
+export interface CreditWaiter {
+  granted(): void;
+  refused(error: OutOfCreditsError): void;
+}
+
+export interface BudgetSnapshot {
+  readonly reserved: number;
+  readonly settled: number;
+  readonly unknown: number;
+  readonly limit: number | null;
+  readonly waiting: number;
+}
+
+export interface BudgetOptions {
+  /** Credits; undefined is no limit. */
+  readonly limit?: number | undefined;
+  /** Credits that earlier attempts have settled. */
+  readonly settled?: number;
+  readonly unknown?: number;
+  /** For the message and the command that goes on from there. */
+  readonly runId?: string;
+  /** Whose limit it is, for the message; default 'this run'. */
+  readonly of?: string;
+  /** What to do when the credits are out; default is to resume with a higher `--max-credits`. */
+  readonly next?: readonly string[];
+  /** A wider budget that every credit is also taken from, such as the workspace's day. */
+  readonly within?: Budget;
+}
+
+export function createBudget(options: BudgetOptions = {}): Budget {
+  return new CreditBudget(options);
+}
+
+const MICRO = 1e6;
+
+interface Queued {
+  readonly from: CreditBudget;
+  readonly max: number;
+  readonly waiter: CreditWaiter;
+}
+
+class CreditBudget implements Budget {
+  readonly #options: BudgetOptions;
+  readonly #limit: number;
+  /** This budget and those around it, innermost first. */
+  readonly #chain: readonly CreditBudget[];
+  #queue: Queued[] = [];
+  #reserved = 0;
+  #settled: number;
+  #unknown: number;
+  #admitting = false;
+
+  constructor(options: BudgetOptions) {
+    const { limit, settled = 0, unknown = 0, within } = options;
+    if (limit !== undefined && !(limit >= 0))
+      throw new CallsheetError('USAGE', `The limit of credits must be a number from 0 up, not ${limit}.`, {
+        next: ['Give --max-credits a number such as 500.'],
+      });
+    this.#options = options;
+    this.#limit = limit === undefined ? Number.POSITIVE_INFINITY : micro(limit);
+    this.#chain = within instanceof CreditBudget ? [this, ...within.#chain] : [this];
+    this.#settled = micro(settled);
+    this.#unknown = micro(unknown);
+  }
+
+  reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait' {
+    const max = micro(maxCredits);
+    this.#refuseWhatNeverFits(max);
+    // Strictly in order: a cheap call that comes later must not take the room that an expensive one waits for.
+    const behind = this.#chain.find((budget) => budget.#queue.length > 0) ?? this.#blocker(max);
+    if (behind === undefined) {
+      this.#add(max);
+      return 'reserved';
+    }
+    if (waiter !== undefined) behind.#queue.push({ from: this, max, waiter });
+    return 'wait';
+  }
+
+  forget(waiter: CreditWaiter): void {
+    for (const budget of this.#chain) budget.#queue = budget.#queue.filter((queued) => queued.waiter !== waiter);
+    this.#admitAll();
+  }
+
+  settle(maxCredits: number, credits: number | 'unknown'): void {
+    const max = micro(maxCredits);
+    for (const budget of this.#chain) {
+      budget.#reserved -= max;
+      if (credits === 'unknown') budget.#unknown += max;
+      else budget.#settled += micro(credits);
+    }
+    this.#admitAll();
+  }
+
+  release(maxCredits: number): void {
+    this.#add(-micro(maxCredits));
+    this.#admitAll();
+  }
+
+  resolveUnknown(maxCredits: number, credits: number): void {
+    for (const budget of this.#chain) {
+      budget.#unknown = Math.max(0, budget.#unknown - micro(maxCredits));
+      budget.#settled += micro(credits);
+    }
+    this.#admitAll();
+  }
+
+  snapshot(): BudgetSnapshot {
+    return {
+      reserved: this.#reserved / MICRO,
+      settled: this.#settled / MICRO,
+      unknown: this.#unknown / MICRO,
+      limit: this.#limit === Number.POSITIVE_INFINITY ? null : this.#limit / MICRO,
+      waiting: this.#queue.length,
+    };
+  }
+
+  #add(max: number): void {
+    for (const budget of this.#chain) budget.#reserved += max;
+  }
+
+  /** The innermost budget that has no room at present. */
+  #blocker(max: number): CreditBudget | undefined {
+    return this.#chain.find((budget) => budget.#settled + budget.#reserved + max > budget.#limit);
+  }
+
+  #refuseWhatNeverFits(max: number): void {
+    for (const budget of this.#chain) if (budget.#settled + max > budget.#limit) throw budget.#outOfCredits(max);
+  }
+
+  #admitAll(): void {
+    for (const budget of this.#chain) if (budget.#queue.length > 0) budget.#admit();
+  }
+
+  /** Serves its queue from the front as far as there is room. What it calls may come back here: the loop then goes on. */
+  #admit(): void {
+    if (this.#admitting) return;
+    this.#admitting = true;
+    try {
+      for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
+        const { from, max, waiter } = head;
+        try {
+          from.#refuseWhatNeverFits(max);
+        } catch (error) {
+          this.#queue.shift();
+          if (!(error instanceof OutOfCreditsError)) throw error;
+          waiter.refused(error);
+          continue;
+        }
+        const blocker = from.#blocker(max);
+        if (blocker === this) return;
+        this.#queue.shift();
+        if (blocker !== undefined) blocker.#queue.push(head);
+        else {
+          from.#add(max);
+          waiter.granted();
+        }
+      }
+    } finally {
+      this.#admitting = false;
+    }
+  }
+
+  #outOfCredits(max: number): OutOfCreditsError {
+    const { runId = '<run>', of = 'this run', next } = this.#options;
+    const { settled, unknown } = this.snapshot();
+    const limit = this.#limit / MICRO;
+    const needed = max / MICRO;
+    const inDoubt = unknown > 0 ? `, ${unknown} more may have been charged by calls that are not resolved` : '';
+    return new OutOfCreditsError(
+      `Out of credits: the limit of ${of} is ${limit}, ${settled} are settled${inDoubt}, and the next call may cost ${needed}.`,
+      {
+        details: { limit, settled, unknown, needed, runId: this.#options.runId ?? null },
+        next: next ?? [
+          `callsheet runs resume ${runId} --max-credits ${Math.ceil(Math.max(limit * 2, settled + needed))}`,
+        ],
+      },
+    );
+  }
+}
+
+function micro(credits: number): number {
+  return Math.round(credits * MICRO);
+}

@@ -1,0 +1,100 @@
+import { type Chance, type Clock, durationMs, systemChance } from '../scope/index.ts';
+import { CallsheetError } from '../sdk/index.ts';
+import type { ProviderAccount } from '../tool/index.ts';
+import { AccountGovernor } from './account.ts';
+import type { Permit, PermitRequest } from './permit.ts';
+import type { PersistenceBreaker } from './persistence-breaker.ts';
+import type { RateState } from './rate-state.ts';
+import { SharedWindow } from './shared-window.ts';
+import type { AccountSnapshot, RunWait } from './snapshot.ts';
+import { LocalWindow, type WindowLimit } from './window.ts';
+
+export interface GovernorOptions {
+  readonly clock: Clock;
+  /** A known wait beyond it, in milliseconds, fails the call with ProviderExhaustedError. */
+  readonly providerMaxWaitMs: number;
+  readonly chance?: Chance;
+  /** While it is open no permit is given. */
+  readonly persistence?: PersistenceBreaker;
+  /** Keeps the windows that outlive this process or are shared with others; without it all live in memory. */
+  readonly rateState?: RateState;
+}
+
+/** Answers before every operation: may this go out now, and if not, when? */
+export interface Governor {
+  /**
+   * A permit at once where nothing holds the call back, else a promise of one.
+   *
+   * Throws, or rejects with: RunFatalError (PERSISTENCE_BREAKER), OutOfCreditsError, ProviderExhaustedError,
+   * ProviderTransientError (PROVIDER_UNAVAILABLE), or the reason of `signal`.
+   */
+  permit(request: PermitRequest): Permit | Promise<Permit>;
+  /** Milliseconds that a call to the account which came now would probably wait. */
+  expectedWaitMs(account: ProviderAccount): number;
+  snapshot(): readonly AccountSnapshot[];
+  /** What each waiting run waits for. */
+  waits(): readonly RunWait[];
+}
+
+export function createGovernor(options: GovernorOptions): Governor {
+  const { persistence } = options;
+  const accounts = new Map<string, AccountGovernor>();
+  const governorOf = (account: ProviderAccount): AccountGovernor => {
+    const known = accounts.get(account.key);
+    if (known !== undefined) return known;
+    const made = accountGovernor(account, options);
+    accounts.set(account.key, made);
+    return made;
+  };
+  persistence?.onOpen(() => {
+    for (const account of accounts.values()) account.refuseAll(() => persistence.refusal());
+  });
+  return {
+    permit(request) {
+      if (persistence?.isOpen === true) throw persistence.refusal();
+      if (request.signal?.aborted === true) throw request.signal.reason;
+      return governorOf(request.account).permit(request);
+    },
+    expectedWaitMs: (account) => governorOf(account).expectedWaitMs(),
+    snapshot: () => [...accounts.values()].map((account) => account.snapshot()),
+    waits: () => [...accounts.values()].flatMap((account) => account.snapshot().runs),
+  };
+}
+
+function accountGovernor(account: ProviderAccount, options: GovernorOptions): AccountGovernor {
+  const { clock, chance = systemChance, providerMaxWaitMs, rateState } = options;
+  const limits = declaredWindows(account);
+  const asker = Buffer.from(chance.bytes(8)).toString('hex');
+  return new AccountGovernor(account, {
+    clock,
+    chance,
+    providerMaxWaitMs,
+    windows: (queue) =>
+      limits.map((limit) =>
+        rateState?.keeps(account.key, limit) === true
+          ? new SharedWindow(limit, { ...queue, account: account.key, rateState, clock, asker })
+          : new LocalWindow(limit),
+      ),
+  });
+}
+
+/** Shortest first: that is the one which a refusal most probably concerns. */
+function declaredWindows(account: ProviderAccount): WindowLimit[] {
+  const { rate = [], concurrency } = account.limits;
+  if (concurrency !== undefined && !(concurrency >= 1)) throw invalidLimit(account, `concurrency ${concurrency}`);
+  return rate
+    .map(({ calls, per, smooth = false }) => {
+      const perMs = durationMs(per);
+      if (perMs === undefined || perMs <= 0 || !Number.isInteger(calls) || calls < 1)
+        throw invalidLimit(account, `${calls} calls per ${per}`);
+      return { calls, perMs, smooth };
+    })
+    .sort((a, b) => a.perMs - b.perMs);
+}
+
+function invalidLimit(account: ProviderAccount, what: string): CallsheetError {
+  return new CallsheetError('CONFIG_INVALID', `The limit of ${account.key} cannot be kept: ${what}.`, {
+    details: { account: account.key },
+    next: [`Mend limits of provider ${account.provider}: whole calls from 1 up, per such as '1s', '1m', '1d'.`],
+  });
+}

@@ -1,0 +1,119 @@
+import type { Ending } from '../sdk/index.ts';
+import type { ProviderAccount } from '../tool/index.ts';
+import type { Budget } from './budget.ts';
+import type { ResponseHeaders } from './headers.ts';
+
+export interface PermitRequest {
+  readonly account: ProviderAccount;
+  readonly runId: string;
+  /** The highest possible cost of the operation, in credits. */
+  readonly maxCredits: number;
+  readonly budget?: Budget | undefined;
+  /** Leaves the queue when it is aborted; the promise rejects with its reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** For a caller that can park: a known wait beyond it, in milliseconds, rejects like one beyond `providerMaxWait`. */
+  readonly rowWaitMs?: number | undefined;
+  /** A function tool: no limit that isn't declared applies. */
+  readonly unlimited?: boolean | undefined;
+  /** For the errors: tool id, and the id that the author gave the call. */
+  readonly tool: string;
+  readonly operation: string;
+}
+
+export interface PermitOutcome {
+  readonly ending: Ending;
+  /**
+   * What the operation cost; 'unknown' where it may have been charged and nobody can tell yet; 'later' where `charge`
+   * will say, once the answer is on disk and has been read: slot and windows do not wait for that.
+   */
+  readonly credits: number | 'unknown' | 'later';
+  /** Milliseconds that the provider asked us to wait; goes before `headers`. */
+  readonly retryAfterMs?: number | undefined;
+  /** Response headers in lower case, read where the ending is `deferred`. */
+  readonly headers?: ResponseHeaders | undefined;
+  /** From dispatch to the ending. */
+  readonly latencyMs: number;
+}
+
+/** Leave for one operation to go out. Ends with exactly one `settle` or `release`; any later one is ignored. */
+export interface Permit {
+  /** Milliseconds that the call waited for it. */
+  readonly waitedMs: number;
+  /** The request goes out now. Call it in the same turn of the event loop as the transport. */
+  dispatched(): void;
+  settle(outcome: PermitOutcome): void;
+  /** The real cost of an operation that was settled with 'later'; once, and only then. */
+  charge(credits: number): void;
+  /** The operation never went out: slot and credits are given back. */
+  release(): void;
+}
+
+/** The account's side of a permit. */
+export interface PermitHolder {
+  permitDispatched(permit: GrantedPermit): void;
+  permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void;
+  permitCharged(permit: GrantedPermit, credits: number): void;
+  permitReleased(permit: GrantedPermit): void;
+}
+
+/**
+ * Invariant: granted -> dispatched -> ended, or granted -> ended; never back, and never ended or charged twice.
+ */
+export class GrantedPermit implements Permit {
+  readonly holder: PermitHolder;
+  readonly budget: Budget | undefined;
+  readonly maxCredits: number;
+  readonly waitedMs: number;
+  readonly probe: boolean;
+  /** One reserved slot for each window of the account, in their order. */
+  readonly slots: readonly number[];
+  dispatchedAt = 0;
+  #owing = false;
+  state: 'granted' | 'dispatched' | 'ended' = 'granted';
+
+  constructor(
+    holder: PermitHolder,
+    request: PermitRequest,
+    grant: { readonly waitedMs: number; readonly probe: boolean; readonly slots: readonly number[] },
+  ) {
+    this.holder = holder;
+    this.budget = request.budget;
+    this.maxCredits = request.maxCredits;
+    this.waitedMs = grant.waitedMs;
+    this.probe = grant.probe;
+    this.slots = grant.slots;
+  }
+
+  dispatched(): void {
+    if (this.state !== 'granted') return;
+    this.state = 'dispatched';
+    this.holder.permitDispatched(this);
+  }
+
+  settle(outcome: PermitOutcome): void {
+    if (this.state === 'ended') return;
+    // What has an ending went out: forgetting to say so must not make room in a window.
+    this.dispatched();
+    this.state = 'ended';
+    this.#owing = outcome.credits === 'later';
+    this.holder.permitSettled(this, outcome);
+  }
+
+  charge(credits: number): void {
+    if (!this.#owing) return;
+    this.#owing = false;
+    this.holder.permitCharged(this, credits);
+  }
+
+  release(): void {
+    if (this.state === 'ended') return;
+    const wasDispatched = this.state === 'dispatched';
+    this.state = 'ended';
+    if (wasDispatched) this.holder.permitSettled(this, NOT_DISPATCHED);
+    else this.holder.permitReleased(this);
+  }
+}
+
+const NOT_DISPATCHED: PermitOutcome = { ending: 'notDispatched', credits: 0, latencyMs: 0 };
+
+export const NO_SLOTS: readonly number[] = [];

@@ -1,0 +1,43 @@
+import { ProviderExhaustedError, ProviderTransientError, type ToolErrorFacts } from '../sdk/index.ts';
+import type { PermitRequest } from './permit.ts';
+import type { WaitReason } from './waiter.ts';
+
+/** The error of a call whose known wait is longer than it may be put off. */
+export function exhausted(
+  request: PermitRequest,
+  wait: { readonly ms: number; readonly until: number; readonly reason: WaitReason },
+): ProviderExhaustedError {
+  const retryAt = new Date(wait.until).toISOString();
+  const why = wait.reason === 'gate' ? 'it asked us to wait' : 'its declared limit is used up';
+  return new ProviderExhaustedError(
+    `${request.account.key} takes no call before ${retryAt}: ${why}.`,
+    facts(request, 'rate_limit', wait.ms),
+    retryAt,
+    {
+      details: { account: request.account.key, retryAt, reason: wait.reason },
+      next: [
+        `callsheet runs rerun ${request.runId} --failed   (after ${retryAt})`,
+        'Or add another provider as a later leg with continueOnProviderUnavailable.',
+      ],
+    },
+  );
+}
+
+/** The error of a call that is kept away from a failing provider. */
+export function unavailable(request: PermitRequest, retryAfterMs: number): ProviderTransientError {
+  return new ProviderTransientError(
+    'PROVIDER_UNAVAILABLE',
+    `${request.account.key} mostly fails at present: it is tried by single calls only until it answers again.`,
+    facts(request, 'upstream', retryAfterMs),
+    {
+      retryable: true,
+      details: { account: request.account.key },
+      next: [`callsheet runs rerun ${request.runId} --failed   (once the provider works again)`],
+    },
+  );
+}
+
+function facts(request: PermitRequest, category: ToolErrorFacts['category'], retryAfterMs: number): ToolErrorFacts {
+  const { tool, operation, account } = request;
+  return { tool, operation, provider: account.provider, origin: 'provider', category, retryAfterMs };
+}

@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { type Chance, VirtualClock } from '../scope/index.ts';
+import { createMemoryRateState, type RateState } from './rate-state.ts';
+import {
+  accountWith,
+  type Dispatch,
+  governorOn,
+  LateClock,
+  mostInWindow,
+  requestTo,
+  workOff,
+} from './simulation.test-support.ts';
+
+const chanceOf = (process: number): Chance => ({ bytes: (count) => new Uint8Array(count).fill(process + 1) });
+
+/** Several processes: a governor each, one clock, one state. */
+function processes(count: number, clock: VirtualClock, rateState: RateState) {
+  return Array.from({ length: count }, (_, index) => governorOn(clock, { rateState, chance: chanceOf(index) }));
+}
+
+/** A state that answers a little later, like one behind a socket. */
+function slowState(clock: VirtualClock, delayMs: number): RateState {
+  const state = createMemoryRateState();
+  return {
+    ...state,
+    take: async (request) => {
+      await new Promise<void>((resolve) => void VirtualClock.prototype.after.call(clock, delayMs, resolve));
+      return state.take(request);
+    },
+  };
+}
+
+describe('limits that processes share', () => {
+  verifies(
+    'PACE-SHARED-1',
+    'two processes keep one declared limit together and use 98% of it',
+    async () => {
+      const clock = new LateClock(() => 1);
+      const account = accountWith({ rate: [{ calls: 50, per: '1s' }], concurrency: 500 });
+      const log: Dispatch[] = [];
+      processes(2, clock, createMemoryRateState()).forEach(
+        (governor, index) =>
+          void workOff({ clock, log, governor, account }, { runId: `p${index}`, calls: 100_000, pool: 64 }),
+      );
+      await clock.advance(60_000);
+      const instants = log.map(({ at }) => at);
+      expect(mostInWindow(instants, 1_000)).toBeLessThanOrEqual(50);
+      expect(instants.length).toBeGreaterThanOrEqual(0.98 * 50 * 60);
+      const ofFirst = log.filter(({ runId }) => runId === 'p0').length;
+      expect(Math.abs(ofFirst / log.length - 0.5)).toBeLessThan(0.05);
+    },
+    30_000,
+  );
+
+  verifies(
+    'PACE-SHARED-1',
+    'together they never exceed any declared window, however late each of them is',
+    async () => {
+      const window = fc.record({
+        calls: fc.integer({ min: 1, max: 10 }),
+        per: fc.integer({ min: 400, max: 2_000 }),
+        smooth: fc.boolean(),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(window, { minLength: 1, maxLength: 2 }),
+          fc.infiniteStream(fc.nat(60)),
+          fc.nat(3),
+          async (rate, preparations, delay) => {
+            const clock = new LateClock(() => (preparations.next().value ?? 0) / 20);
+            const account = accountWith({ rate, concurrency: 500 });
+            const log: Dispatch[] = [];
+            const state = delay === 0 ? createMemoryRateState() : slowState(clock, delay);
+            for (const governor of processes(3, clock, state))
+              void workOff(
+                { clock, log, governor, account },
+                { calls: 100, pool: 10, preparationMs: () => preparations.next().value ?? 0 },
+              );
+            await clock.advance(5_000);
+            for (const { calls, per } of rate)
+              expect(
+                mostInWindow(
+                  log.map(({ at }) => at),
+                  per,
+                ),
+              ).toBeLessThanOrEqual(calls);
+            expect(log.length).toBeGreaterThan(0);
+          },
+        ),
+        { numRuns: 20 },
+      );
+    },
+    60_000,
+  );
+
+  it('a process that ends leaves its quota counted', async () => {
+    const clock = new VirtualClock();
+    const rateState = createMemoryRateState();
+    const account = accountWith({ rate: [{ calls: 20, per: '1d' }], concurrency: 500 });
+    const log: Dispatch[] = [];
+    const [first, second] = processes(2, clock, rateState);
+    if (first === undefined || second === undefined) throw new Error('two governors');
+    await Promise.all([
+      workOff({ clock, log, governor: first, account }, { calls: 20, pool: 1 }),
+      clock.advance(1_000),
+    ]);
+    expect(log.length).toBe(20);
+    await expect(async () => second.permit(requestTo(account))).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+  });
+
+  it('a state that fails refuses those who wait with its error, and is asked again later', async () => {
+    const clock = new VirtualClock();
+    let broken = true;
+    const state = createMemoryRateState();
+    for (const fail of [
+      () => Promise.reject(new Error('rates.db is locked')),
+      () => {
+        throw new Error('rates.db is locked');
+      },
+    ]) {
+      broken = true;
+      const rateState: RateState = { ...state, take: (request) => (broken ? fail() : state.take(request)) };
+      const governor = governorOn(clock, { rateState });
+      const account = accountWith({ rate: [{ calls: 5, per: '1s' }] });
+      const asked = Promise.resolve(governor.permit(requestTo(account))).catch((error) => error);
+      await clock.advance(2_500);
+      expect(await asked).toMatchObject({ message: 'rates.db is locked' });
+      broken = false;
+      await clock.advance(2_500);
+      const permit = Promise.resolve(governor.permit(requestTo(account)));
+      await clock.advance(1_000);
+      expect(await permit).toBeDefined();
+    }
+  });
+});

@@ -1,0 +1,34 @@
+import type { WaitReason } from './waiter.ts';
+
+/** One run's calls that wait for one account. */
+export interface RunWait {
+  readonly runId: string;
+  readonly account: string;
+  readonly waiting: number;
+  readonly reason: WaitReason;
+  /** Milliseconds since the epoch; null where only an ending can tell. */
+  readonly until: number | null;
+  /** How long its first call has waited, in milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** The numbers that the governor decides with, as people and `runs show` see them. */
+export interface AccountSnapshot {
+  readonly account: string;
+  /** Calls per second that the declared limits let through at present; null where none is declared. */
+  readonly allowedRate: number | null;
+  /** Calls per second over the last ten seconds. */
+  readonly usedRate: number;
+  readonly waiting: number;
+  readonly inFlight: number;
+  /** How many may be in flight, declared or found out; null where nothing limits it (function tools). */
+  readonly concurrency: number | null;
+  /** Milliseconds since the epoch; null where the account takes calls. */
+  readonly gateClosedUntil: number | null;
+  /** Calls that the provider deferred (429, 503). */
+  readonly deferred: number;
+  readonly credits: number;
+  /** True while it is tried at a trickle. */
+  readonly failing: boolean;
+  readonly runs: readonly RunWait[];
+}

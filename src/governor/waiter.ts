@@ -1,0 +1,27 @@
+import type { CreditWaiter } from './budget.ts';
+import type { Lane } from './lanes.ts';
+import type { Permit, PermitRequest } from './permit.ts';
+
+/** What holds a call, or a run, back. */
+export type WaitReason = 'pace' | 'concurrency' | 'gate' | 'credits' | 'turn';
+
+/**
+ * A call that waits for its permit: its place in a lane, and the promise its caller holds.
+ *
+ * Owned by the account from `permit` until it is granted or refused; exactly one of `resolve` and `reject` is called.
+ */
+export interface Waiter extends CreditWaiter {
+  readonly request: PermitRequest;
+  readonly runId: string;
+  readonly since: number;
+  /** True where it is to be the probe of an open provider breaker. */
+  readonly probe: boolean;
+  readonly resolve: (permit: Permit) => void;
+  readonly reject: (error: unknown) => void;
+  /** 'queued': its turn has come and its lane is held until the budget has room; 'held': they are reserved. */
+  credits: 'none' | 'queued' | 'held';
+  onAbort: (() => void) | undefined;
+  lane: Lane | undefined;
+  previous: Waiter | undefined;
+  following: Waiter | undefined;
+}

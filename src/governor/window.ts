@@ -1,0 +1,145 @@
+/**
+ * One declared limit (`calls` in any `per`) of one provider account, in this process's memory.
+ *
+ * Owns: the last `calls` dispatch instants and the number of slots that are reserved but not yet dispatched.
+ * Does not own: who gets a slot (lanes), what other processes use (shared-window).
+ *
+ * Invariants
+ *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.02 never exceeds `calls`.
+ *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.5%; up to 1% where that is under a
+ *     millisecond) before the real one: any `calls` + 1 dispatches in a row span at least `per` × 1.015 (1.01). Without
+ *     that allowance the lateness of timers would add up and eat the 2%.
+ *  3. Logged instants never go backwards.
+ *  4. A window that the provider has shown to be too wide is narrowed, never below one call, and widens by itself only
+ *     after a quarter of an hour without a refusal.
+ */
+export interface PaceWindow {
+  readonly perMs: number;
+  /** Calls per second that the window lets through at present. */
+  readonly allowedRate: number;
+  /** When one more may be reserved; Infinity where only the dispatch or release of a reserved slot can tell. */
+  nextAt(now: number): number;
+  /** Takes a slot that `nextAt` has shown to be free. Returns the instant at which it became usable. */
+  reserve(now: number, waitingSince: number): number;
+  dispatched(slot: number, now: number): void;
+  release(slot: number): void;
+  /** Of what went out before `closedAt`, `refused` were refused: learn from it. */
+  refused(closedAt: number, refused: number): void;
+}
+
+/** What a window may know of, and tell, the calls that wait for it. */
+export interface WindowQueue {
+  readonly waiting: () => number;
+  /** A window that said Infinity may have changed by itself. */
+  readonly wake: () => void;
+  /** Nobody can be served: refuses everyone who waits with this error. */
+  readonly failed: (error: unknown) => void;
+}
+
+export interface WindowLimit {
+  readonly calls: number;
+  readonly perMs: number;
+  readonly smooth: boolean;
+}
+
+/** Two percent for what happens to a request between us and the provider's counter. */
+export const MARGIN = 1.02;
+
+/** Lateness of a timer, in milliseconds, that is not added to the window. */
+export function slackOf(perMs: number): number {
+  return Math.max(perMs * 0.005, Math.min(perMs * 0.01, 1));
+}
+
+const QUIET_MS = 15 * 60_000;
+const CLEAR_SHARE = 0.1;
+const REPEATED_WITHIN = 10;
+
+export class LocalWindow implements PaceWindow {
+  readonly perMs: number;
+  readonly #declared: number;
+  readonly #spacing: number;
+  readonly #slack: number;
+  readonly #log: number[] = [];
+  #calls: number;
+  #dispatched = 0;
+  #reserved = 0;
+  #lastLogged = Number.NEGATIVE_INFINITY;
+  #spacedFrom = Number.NEGATIVE_INFINITY;
+  #narrowedAt = Number.NEGATIVE_INFINITY;
+  #refusedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(limit: WindowLimit) {
+    this.perMs = limit.perMs;
+    this.#declared = limit.calls;
+    this.#calls = limit.calls;
+    this.#slack = slackOf(limit.perMs);
+    this.#spacing = limit.smooth ? (limit.perMs / limit.calls) * MARGIN : 0;
+  }
+
+  get allowedRate(): number {
+    return (this.#calls * 1000) / this.perMs;
+  }
+
+  nextAt(now: number): number {
+    if (this.#calls < this.#declared && now - this.#narrowedAt > QUIET_MS) this.#widen(now);
+    return Math.max(this.#freeAt(), this.#spacedAt());
+  }
+
+  reserve(now: number, waitingSince: number): number {
+    const slot = Math.min(now, Math.max(waitingSince, this.#freeAt(), this.#spacedAt()));
+    // A late timer is made up for by at most one interval: spacing must not turn into bursts.
+    this.#spacedFrom = Math.max(slot, now - this.#spacing);
+    this.#reserved++;
+    return slot;
+  }
+
+  dispatched(slot: number, now: number): void {
+    const instant = Math.max(slot, now - this.#slack, this.#lastLogged);
+    this.#lastLogged = instant;
+    if (this.#log.length < this.#declared) this.#log.push(instant);
+    else this.#log[this.#dispatched % this.#declared] = instant;
+    this.#dispatched++;
+    this.#reserved--;
+  }
+
+  release(): void {
+    this.#reserved--;
+  }
+
+  refused(closedAt: number, refused: number): void {
+    const sent = this.#sentBetween(closedAt - this.perMs, closedAt);
+    const repeated = closedAt - this.#refusedAt <= this.perMs * REPEATED_WITHIN;
+    this.#refusedAt = closedAt;
+    // A refusal while the window was half empty has another cause than this limit.
+    if (sent * 2 < this.#calls || (refused < sent * CLEAR_SHARE && !repeated)) return;
+    const accepted = sent - Math.min(sent, refused);
+    // Where nothing at all was let through, the refusals say nothing about how much would be.
+    if (accepted === 0 && !repeated) return;
+    const learned = accepted < this.#calls ? accepted : Math.floor(this.#calls * 0.9);
+    this.#calls = Math.max(1, Math.floor(this.#calls / 2), learned);
+    this.#narrowedAt = closedAt;
+  }
+
+  #widen(now: number): void {
+    this.#calls = Math.min(this.#declared, this.#calls + Math.max(1, Math.round(this.#declared * 0.1)));
+    this.#narrowedAt = now;
+  }
+
+  /** The slot after those reserved is free once the call that went `calls` before it has left the window. */
+  #freeAt(): number {
+    if (this.#reserved >= this.#calls) return Number.POSITIVE_INFINITY;
+    const before = this.#dispatched + this.#reserved - this.#calls;
+    if (before < 0) return Number.NEGATIVE_INFINITY;
+    return (this.#log[before % this.#declared] ?? Number.NEGATIVE_INFINITY) + this.perMs * MARGIN;
+  }
+
+  #spacedAt(): number {
+    return this.#spacing === 0 ? Number.NEGATIVE_INFINITY : this.#spacedFrom + this.#spacing;
+  }
+
+  #sentBetween(after: number, until: number): number {
+    let sent = 0;
+    for (const instant of this.#log) if (instant > after && instant <= until) sent++;
+    return sent;
+  }
+}

@@ -1,0 +1,61 @@
+/** Calls of one attempt by tool, as they ended. */
+export interface ToolCounts {
+  live: number;
+  receipt: number;
+  coalesced: number;
+  sourceRun: number;
+  journal: number;
+  hits: number;
+  noResult: number;
+  failed: number;
+  credits: number;
+}
+
+export interface EndedCall {
+  readonly tool: string;
+  readonly outcome: string;
+  readonly source: string;
+  readonly credits: number;
+  readonly replayed: boolean;
+}
+
+/** Counts the calls of one attempt. Invariant: counted when a call has ended, never when it is planned. */
+export class CallCounters {
+  readonly #byTool = new Map<string, ToolCounts>();
+
+  add(call: EndedCall): void {
+    const counts = this.#of(call.tool);
+    if (call.replayed) counts.journal++;
+    else if (call.source === 'live') counts.live++;
+    else if (call.source === 'receipt') counts.receipt++;
+    else if (call.source === 'coalesced') counts.coalesced++;
+    else if (call.source === 'source_run') counts.sourceRun++;
+    if (call.outcome === 'completed') counts.hits++;
+    else if (call.outcome === 'no_result') counts.noResult++;
+    else counts.failed++;
+    if (!call.replayed) counts.credits += call.credits;
+  }
+
+  snapshot(): ReadonlyMap<string, Readonly<ToolCounts>> {
+    return this.#byTool;
+  }
+
+  #of(tool: string): ToolCounts {
+    let counts = this.#byTool.get(tool);
+    if (counts === undefined) {
+      counts = {
+        live: 0,
+        receipt: 0,
+        coalesced: 0,
+        sourceRun: 0,
+        journal: 0,
+        hits: 0,
+        noResult: 0,
+        failed: 0,
+        credits: 0,
+      };
+      this.#byTool.set(tool, counts);
+    }
+    return counts;
+  }
+}

@@ -1,0 +1,32 @@
+import { type DatasetReader, datasetReader } from '../dataset/index.ts';
+import { CallsheetError } from '../sdk/index.ts';
+import type { FrameRecord, RunRecord } from '../store/index.ts';
+import type { ReportSource } from './reads.ts';
+
+/** The dataset that is meant: by key, or the only one. Throws DATASET_NOT_FOUND and lists what there is. */
+export async function chosenFrame(source: ReportSource, run: RunRecord, key: string | undefined): Promise<FrameRecord> {
+  const frames = await source.datasets.frames(run.no);
+  const keys = frames.map((frame) => frame.key);
+  const named = key === undefined ? frames : frames.filter((frame) => frame.key === key);
+  // Of two datasets of one key (a child play has its own), the last one is the newest.
+  const chosen = key === undefined && frames.length !== 1 ? undefined : named.at(-1);
+  if (chosen !== undefined) return chosen;
+  const problem =
+    frames.length === 0
+      ? 'has no dataset'
+      : key === undefined
+        ? `has ${frames.length} datasets, and none was named`
+        : `has no dataset '${key}'`;
+  throw new CallsheetError(
+    'DATASET_NOT_FOUND',
+    `The run ${run.id} ${problem}${keys.length > 0 ? ` (there is: ${keys.join(', ')})` : ''}.`,
+    {
+      details: { runId: run.id, datasets: keys },
+      next: keys.length > 0 ? keys.slice(0, 3).map((one) => `… --dataset '${one}'`) : [`callsheet runs show ${run.id}`],
+    },
+  );
+}
+
+export function readerOf(source: ReportSource, run: RunRecord, frame: FrameRecord): DatasetReader {
+  return datasetReader({ reads: source.datasets, filesDir: source.filesDir, runNo: run.no, frame });
+}

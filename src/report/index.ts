@@ -1,0 +1,14 @@
+export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
+export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export type { ReportSource } from './reads.ts';
+export { optionsOf, type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
+export {
+  type DatasetJson,
+  type LiveFacts,
+  type RunReport,
+  runReport,
+  runsList,
+  type StepJson,
+  type ToolCallsJson,
+} from './show.ts';
+export { type AttemptJson, type WhyJson, whyRow } from './why.ts';

@@ -1,0 +1,12 @@
+import type { CallReads, DatasetReads, ReportReads, RunReads } from '../store/index.ts';
+
+/** What reports read of a workspace. Nothing here writes to the store. */
+export interface ReportSource {
+  readonly report: ReportReads;
+  readonly runs: RunReads;
+  readonly calls: Pick<CallReads, 'journal'>;
+  readonly datasets: DatasetReads;
+  readonly filesDir: string;
+  /** Milliseconds since the epoch: tells an interrupted run from one that is worked on. */
+  now(): number;
+}

@@ -1,0 +1,56 @@
+import type { CallProcess, CallRun } from '../call/index.ts';
+import type { ObservedEvent } from '../observe/index.ts';
+import type { OpenedArtifact } from '../play/index.ts';
+import type { Chance, Clock, Scope } from '../scope/index.ts';
+import type { Committer, RunRecord, Store } from '../store/index.ts';
+import type { Boundaries } from './boundary.ts';
+import type { Datasets } from './datasets.ts';
+import type { Ending } from './ending.ts';
+
+/** What a run was started with, kept with it. Paths are absolute. */
+export interface RunOptions {
+  readonly cwd: string;
+  /** The folder of the play file; a fallback for relative paths. */
+  readonly playDir: string | null;
+  readonly exportName: string | null;
+  readonly maxCredits: number | null;
+  readonly concurrency: number | null;
+  /** Take only the first n rows of every file. */
+  readonly limit: number | null;
+  readonly refresh: 'all' | readonly string[];
+  /** Set by a resume that also tries failed rows again. */
+  readonly retryFailed?: boolean | undefined;
+  /** `fixture` where answers come from recorded files. */
+  readonly mode: 'live' | 'fixture';
+}
+
+/** What an attempt needs of the rooms around it; wired by the workspace. */
+export interface RunDeps {
+  readonly store: Store;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly calls: CallProcess;
+  readonly filesDir: string;
+  readonly concurrency: number;
+  readonly maxBytesInFlight: number;
+  openArtifact(hash: string, exportName: string | undefined): Promise<OpenedArtifact>;
+  readSecret(name: string): string | undefined;
+}
+
+/** What the capabilities of one attempt share. */
+export interface AttemptContext {
+  readonly deps: RunDeps;
+  readonly run: RunRecord;
+  readonly attempt: number;
+  readonly options: RunOptions;
+  readonly scope: Scope;
+  readonly ending: Ending;
+  readonly calls: CallRun;
+  readonly boundaries: Boundaries;
+  readonly datasets: Datasets;
+  /** Secrets that the play declares. */
+  readonly secrets: readonly string[];
+  readonly input: unknown;
+  emit(event: Partial<ObservedEvent> & Pick<ObservedEvent, 'type' | 'message'>): void;
+}

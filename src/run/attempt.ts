@@ -1,0 +1,187 @@
+import { Journal, Settlements } from '../call/index.ts';
+import { createBudget, createRetryBudget } from '../governor/index.ts';
+import { CallCounters, type EventHub, type ObservedEvent } from '../observe/index.ts';
+import { durationMs, Scope } from '../scope/index.ts';
+import { CallsheetError, type JsonValue, type Play, RunFatalError } from '../sdk/index.ts';
+import type { RunRecord } from '../store/index.ts';
+import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
+import { Boundaries } from './boundary.ts';
+import { captureConsole } from './console.ts';
+import { playCtx } from './ctx.ts';
+import { Datasets } from './datasets.ts';
+import type { Ending, Lease } from './ending.ts';
+import { type Outcome, outcomeOf, type Settled } from './outcome.ts';
+import { asResult } from './result.ts';
+
+/** What the attempt shows of itself while it runs. */
+export interface AttemptView {
+  readonly context: AttemptContext;
+  readonly counters: CallCounters;
+}
+
+export interface AttemptParts {
+  readonly run: RunRecord;
+  readonly ending: Ending;
+  readonly lease: Lease;
+  readonly hub: EventHub;
+  /** Told once the attempt can be looked at. */
+  readonly onView?: (view: AttemptView) => void;
+}
+
+/** One pass over the play's code under a lease that is already held. Never rejects: every end is an outcome. */
+export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Outcome> {
+  const { ending } = parts;
+  let settled: Settled = { kind: 'pending' };
+  try {
+    const { play, view } = await prepare(deps, parts);
+    parts.onView?.(view);
+    settled = await runPlay(view.context, play);
+  } catch (error) {
+    settled = { kind: 'threw', error };
+  }
+  await drain(deps, ending);
+  return outcomeOf(settled, ending.reason);
+}
+
+/** Lets what is in flight end and makes all of it durable; then nothing reaches the author's code any more. */
+async function drain(deps: RunDeps, ending: Ending): Promise<void> {
+  ending.finish();
+  await ending.idle();
+  ending.close();
+  try {
+    await deps.committer.flush();
+  } catch (error) {
+    ending.fatal(asFatal(error));
+  }
+}
+
+export function asFatal(error: unknown): RunFatalError {
+  if (error instanceof RunFatalError) return error;
+  if (error instanceof CallsheetError) {
+    const { code, message, details, next } = error;
+    return new RunFatalError(code, message, { details, next, cause: error });
+  }
+  return new RunFatalError('INTERNAL', `A fault of Callsheet itself: ${String(error)}`, { cause: error });
+}
+
+async function prepare(deps: RunDeps, parts: AttemptParts): Promise<{ play: Play; view: AttemptView }> {
+  const { run } = parts;
+  const options = JSON.parse(run.options) as RunOptions;
+  const { play } = await deps.openArtifact(run.artifact, options.exportName ?? undefined);
+  const context = await contextOf(deps, parts, { play, options });
+  return { play, view: context };
+}
+
+async function contextOf(
+  deps: RunDeps,
+  parts: AttemptParts,
+  { play, options }: { play: Play; options: RunOptions },
+): Promise<AttemptView> {
+  const { run, ending, lease, hub } = parts;
+  const attempt = run.attempt;
+  const fence = { runNo: run.no, attempt };
+  const emit = emitter(deps, run, hub);
+  const counters = new CallCounters();
+  const journal = new Journal(deps.store.calls, run.no);
+  const boundaries = new Boundaries(deps.store.runs, deps.committer, run.no);
+  if (attempt > 1) await Promise.all([journal.open(), boundaries.load(0, [0])]);
+  const limits = [play.options.billing?.maxCreditsPerRun, options.maxCredits ?? undefined].filter(
+    (one) => one !== undefined,
+  );
+  const settled = attempt > 1 ? await deps.store.calls.settledCredits(run.no) : 0;
+  // What somebody says on the command line stands over what the play says.
+  const limit = options.maxCredits ?? limits[0];
+  const calls = {
+    process: deps.calls,
+    runId: run.id,
+    runNo: run.no,
+    play: run.play,
+    fence,
+    startedAt: run.startedAt ?? deps.clock.now(),
+    refresh: options.refresh === 'all' ? ('all' as const) : new Set(options.refresh),
+    journal,
+    settlements: new Settlements(),
+    budget: createBudget({ ...(limit !== undefined && { limit }), settled, runId: run.id }),
+    retries: createRetryBudget(),
+    signal: ending.kill,
+    halt: ending.halt,
+    assertGoing: () => {
+      ending.assertGoing();
+      lease.assertHeld(run.id);
+    },
+    raiseFatal: (error: RunFatalError) => ending.fatal(error),
+    event: emit,
+    ended: (call: Parameters<AttemptContext['calls']['ended']>[0]) => counters.add(call),
+  };
+  const context: AttemptContext = {
+    deps,
+    run,
+    attempt,
+    options,
+    scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence, gate: ending.gate }),
+    ending,
+    calls,
+    boundaries,
+    datasets: new Datasets(() => context),
+    secrets: play.options.secrets ?? [],
+    input: deepFrozen(JSON.parse(run.input)),
+    emit,
+  };
+  return { context, counters };
+}
+
+function emitter(deps: RunDeps, run: RunRecord, hub: EventHub): AttemptContext['emit'] {
+  return (partial) => {
+    const event: ObservedEvent = {
+      at: deps.clock.now(),
+      level: 'info',
+      datasetNo: null,
+      ordinal: null,
+      data: null,
+      ...partial,
+    };
+    hub.emit(event);
+    deps.committer.defer([{ kind: 'event', runNo: run.no, event }]);
+  };
+}
+
+async function runPlay(context: AttemptContext, play: Play): Promise<Settled> {
+  const { ending, emit } = context;
+  const releaseConsole = captureConsole((level, message) => emit({ type: 'console', level, message }));
+  const cancelTimer = playTimer(context, play);
+  const running = (async (): Promise<Settled> => {
+    try {
+      const returned = await play(playCtx(context) as never, context.input);
+      return { kind: 'returned', result: asResult(returned) };
+    } catch (error) {
+      return { kind: 'threw', error };
+    }
+  })();
+  try {
+    return await Promise.race([running, ending.decided.then((): Settled => ({ kind: 'pending' }))]);
+  } finally {
+    cancelTimer();
+    releaseConsole();
+  }
+}
+
+/** `runtime.timeout`: how long one attempt of the play may take. */
+function playTimer(context: AttemptContext, play: Play): () => void {
+  const timeout = play.options.runtime?.timeout;
+  const ms = timeout === undefined ? undefined : durationMs(timeout);
+  if (ms === undefined) return () => {};
+  return context.deps.clock.after(ms, () => {
+    context.ending.fatal(
+      new RunFatalError('PLAY_TIMEOUT', `The play ran longer than its runtime.timeout of ${timeout}.`, {
+        details: { timeout },
+        next: [`callsheet runs resume ${context.run.id}`],
+      }),
+    );
+  });
+}
+
+function deepFrozen(value: JsonValue): JsonValue {
+  if (typeof value !== 'object' || value === null) return value;
+  for (const item of Object.values(value)) deepFrozen(item);
+  return Object.freeze(value);
+}

@@ -1,0 +1,70 @@
+import { type DatasetHost, type DatasetProgress, RunDatasets } from '../dataset/index.ts';
+import type { Scope } from '../scope/index.ts';
+import type { AttemptContext } from './attempt-context.ts';
+import { rowCtx } from './ctx.ts';
+
+/**
+ * The datasets of one attempt.
+ *
+ * Owns: the newest counters of each, for the live view and the record.
+ * Does not own: rows (dataset room) or calls (call room); it lends the one to the other.
+ */
+export class Datasets {
+  readonly #context: () => AttemptContext;
+  readonly #progress = new Map<string, () => DatasetProgress>();
+  readonly #registry = new RunDatasets();
+  #changed = false;
+
+  constructor(context: () => AttemptContext) {
+    this.#context = context;
+  }
+
+  /** True once after something changed. */
+  takeChanged(): boolean {
+    const changed = this.#changed;
+    this.#changed = false;
+    return changed;
+  }
+
+  progress(): readonly DatasetProgress[] {
+    return [...this.#progress.values()].map((snapshot) => snapshot());
+  }
+
+  host(scope: Scope): DatasetHost {
+    const context = this.#context();
+    const { deps, run, ending, calls, boundaries, options } = context;
+    return {
+      runNo: run.no,
+      play: run.play,
+      fence: scope.fence,
+      reads: deps.store.datasets,
+      committer: deps.committer,
+      clock: deps.clock,
+      filesDir: deps.filesDir,
+      scope,
+      concurrency: options.concurrency ?? deps.concurrency,
+      maxBytesInFlight: deps.maxBytesInFlight,
+      replay: context.attempt > 1,
+      retryFailed: options.retryFailed === true,
+      datasets: this.#registry,
+      rowCtx: (at) => rowCtx(context, at),
+      openRow: (suspended) => ending.openRow(suspended),
+      closeRow: (gate) => ending.closeRow(gate),
+      admitting: () => ending.going,
+      prepareRows: async (datasetNo, ordinals) => {
+        await Promise.all([calls.journal.load(datasetNo, ordinals), boundaries.load(datasetNo, ordinals)]);
+      },
+      raiseFatal: (error) => ending.fatal(error),
+      takeRowCredits: (datasetNo, ordinal) => {
+        calls.journal.forget({ datasetNo, ordinal });
+        boundaries.forget(datasetNo, ordinal);
+        return calls.settlements.take(datasetNo, ordinal);
+      },
+      event: (event) => context.emit(event),
+      progress: (snapshot) => {
+        this.#changed = true;
+        this.#progress.set(snapshot().key, snapshot);
+      },
+    };
+  }
+}

@@ -1,0 +1,154 @@
+import { type Clock, Gate, Halted } from '../scope/index.ts';
+import { type RunFatalError, StaleAttemptError } from '../sdk/index.ts';
+
+export type EndingReason =
+  | { readonly kind: 'fatal'; readonly error: RunFatalError }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'cancelled' };
+
+/**
+ * Why and whether an attempt is ending before its play has returned.
+ *
+ * Owns: the first reason, the run's gate and the gates of all rows in flight, and the two signals.
+ * Does not own: the lease (lease.ts), or what the outcome is (outcome.ts).
+ *
+ * Invariants
+ *  1. The first reason stands, except that a fatal error takes the place of an interruption.
+ *  2. From then on every gate, also a later one, is suspended: what is in flight ends, nothing starts.
+ *  3. `halt` is aborted with the reason's error before any gate is told.
+ */
+export class Ending {
+  readonly gate = new Gate();
+  readonly #rows = new Map<Gate, () => void>();
+  readonly #halt = new AbortController();
+  readonly #kill = new AbortController();
+  readonly #decided: Promise<void>;
+  #tell: () => void = () => {};
+  #reason: EndingReason | undefined;
+
+  constructor() {
+    this.#decided = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  get reason(): EndingReason | undefined {
+    return this.#reason;
+  }
+  /** False once nothing new may start. */
+  get going(): boolean {
+    return !this.#halt.signal.aborted;
+  }
+  /** Resolves once there is a reason. */
+  get decided(): Promise<void> {
+    return this.#decided;
+  }
+  /** Aborted when nothing new may go out. */
+  get halt(): AbortSignal {
+    return this.#halt.signal;
+  }
+  /** Aborted when what is in flight must end now. */
+  get kill(): AbortSignal {
+    return this.#kill.signal;
+  }
+
+  /** The gate of one row; `suspended` is told when the run suspends it. */
+  openRow(suspended: () => void): Gate {
+    const gate = new Gate();
+    this.#rows.set(gate, suspended);
+    if (!this.going) gate.suspend();
+    return gate;
+  }
+
+  closeRow(gate: Gate): void {
+    this.#rows.delete(gate);
+  }
+
+  fatal(error: RunFatalError): void {
+    if (this.#reason?.kind === 'fatal') return;
+    this.#end({ kind: 'fatal', error }, error);
+  }
+
+  interrupt(): void {
+    this.#end({ kind: 'interrupted' }, new Halted('the run was interrupted'));
+  }
+
+  cancel(): void {
+    this.#end({ kind: 'cancelled' }, new Halted('the run was cancelled'));
+  }
+
+  /** Ends what is in flight, too. */
+  killNow(): void {
+    this.#kill.abort(new Halted('the run was interrupted twice'));
+  }
+
+  /** The play has returned or thrown: what is in flight ends, nothing of it starts any more. */
+  finish(): void {
+    this.#suspend(new Halted('the play has ended'));
+  }
+
+  assertGoing(): void {
+    if (this.going) return;
+    throw this.#halt.signal.reason;
+  }
+
+  /** Resolves when nothing of the attempt is in flight. */
+  async idle(): Promise<void> {
+    for (const gate of [this.gate, ...this.#rows.keys()]) await gate.idle();
+  }
+
+  /** From here on nothing reaches the author's code. */
+  close(): void {
+    this.gate.close();
+    for (const gate of this.#rows.keys()) gate.close();
+  }
+
+  #end(reason: EndingReason, cause: Error): void {
+    if (this.#reason !== undefined && reason.kind !== 'fatal') return;
+    this.#reason = reason;
+    this.#suspend(cause);
+    this.#tell();
+  }
+
+  #suspend(cause: Error): void {
+    this.#halt.abort(cause);
+    this.gate.suspend();
+    for (const [gate, suspended] of this.#rows) {
+      gate.suspend();
+      suspended();
+    }
+  }
+}
+
+/** How long a lease holds and how often it is renewed (ms). */
+export const LEASE_MS = 15_000;
+export const HEARTBEAT_MS = 5_000;
+
+/**
+ * The attempt's right to write. Invariant: `assertHeld` throws as soon as the lease may have run out, by our own clock,
+ * whether or not the store could be asked.
+ */
+export class Lease {
+  readonly #clock: Clock;
+  #until: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#until = clock.monotonic() + LEASE_MS;
+  }
+
+  renewed(): void {
+    this.#until = this.#clock.monotonic() + LEASE_MS;
+  }
+
+  assertHeld(runId: string): void {
+    if (this.#clock.monotonic() < this.#until) return;
+    throw new StaleAttemptError(
+      `The lease of ${runId} ran out before it could be renewed, so this process stops calling.`,
+      {
+        details: { runId },
+        next: [`callsheet runs resume ${runId}`],
+      },
+    );
+  }
+}

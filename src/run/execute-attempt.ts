@@ -1,0 +1,117 @@
+import type { EventHub } from '../observe/index.ts';
+import { CallsheetError, RunFatalError, StaleAttemptError } from '../sdk/index.ts';
+import type { RunRecord, RunStatus } from '../store/index.ts';
+import { type AttemptView, asFatal, runAttempt } from './attempt.ts';
+import type { RunDeps } from './attempt-context.ts';
+import { type Ending, HEARTBEAT_MS, LEASE_MS, Lease } from './ending.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface AttemptOrder {
+  readonly runId: string;
+  /** Who works: `host:pid:start`, so that others can tell whether it is still there. */
+  readonly owner: string;
+  /** The lease of an owner that is provably gone may be taken before it runs out. */
+  readonly takeOver: boolean;
+  readonly ending: Ending;
+  readonly hub: EventHub;
+  readonly onView?: (view: AttemptView) => void;
+}
+
+/** Takes the lease of a run, makes one attempt and writes down how it ended. Rejects only where no attempt was made. */
+export async function executeAttempt(deps: RunDeps, order: AttemptOrder): Promise<Outcome> {
+  const { run, lease } = await takeLease(deps, order);
+  const stopHeart = startHeart(deps, { run, lease, ending: order.ending });
+  try {
+    const outcome = await runAttempt(deps, {
+      run,
+      lease,
+      ending: order.ending,
+      hub: order.hub,
+      ...(order.onView && { onView: order.onView }),
+    });
+    return await writeOutcome(deps, run, outcome);
+  } finally {
+    stopHeart();
+  }
+}
+
+async function takeLease(deps: RunDeps, order: AttemptOrder): Promise<{ run: RunRecord; lease: Lease }> {
+  const { runId, owner, takeOver } = order;
+  const before = await deps.store.runs.run(runId);
+  if (before === undefined)
+    throw new CallsheetError('RUN_NOT_FOUND', `There is no run ${runId} in this workspace.`, {
+      next: ['callsheet runs list'],
+    });
+  const now = deps.clock.now();
+  const lease = new Lease(deps.clock);
+  await deps.committer.commit([
+    { kind: 'lease', runId, attempt: before.attempt + 1, owner, now, until: now + LEASE_MS, takeOver },
+  ]);
+  const run = await deps.store.runs.run(runId);
+  if (run === undefined || run.owner !== owner) throw new StaleAttemptError(`Another process took over ${runId}.`);
+  return { run, lease };
+}
+
+/** Renews the lease, and looks whether somebody wants the run cancelled. */
+function startHeart(deps: RunDeps, parts: { run: RunRecord; lease: Lease; ending: Ending }): () => void {
+  const { run, lease, ending } = parts;
+  const { clock, committer, store } = deps;
+  let stop = (): void => {};
+  const beat = async (): Promise<void> => {
+    try {
+      await committer.commit([
+        { kind: 'heartbeat', fence: { runNo: run.no, attempt: run.attempt }, until: clock.now() + LEASE_MS },
+      ]);
+      lease.renewed();
+      if ((await store.runs.run(run.id))?.cancelRequested === true) ending.cancel();
+    } catch (error) {
+      // A store that cannot be written now may be well again before the lease is over; a stale attempt is final.
+      if (error instanceof StaleAttemptError) ending.fatal(error);
+    }
+  };
+  let stopped = false;
+  const schedule = (): void => {
+    if (stopped) return;
+    stop = clock.after(HEARTBEAT_MS, () => {
+      void beat().then(schedule);
+    });
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    stop();
+  };
+}
+
+const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {
+  completed: 'completed',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  interrupted: 'running',
+};
+
+/** Writes how the attempt ended; a failed write is itself how it ended. */
+async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Promise<Outcome> {
+  try {
+    await deps.committer.commit([
+      {
+        kind: 'runState',
+        fence: { runNo: run.no, attempt: run.attempt },
+        status: STATUS[outcome.kind],
+        at: deps.clock.now(),
+        error: outcome.kind === 'failed' ? errorText(outcome.error) : null,
+        result: outcome.kind === 'completed' ? JSON.stringify(outcome.result) : null,
+        wakeAt: null,
+      },
+    ]);
+    return outcome;
+  } catch (error) {
+    if (outcome.kind === 'failed') return outcome;
+    return { kind: 'failed', error: asFatal(error) };
+  }
+}
+
+function errorText(error: CallsheetError): string {
+  const { code, message, details, next } = error;
+  return JSON.stringify({ code, message, details, next, fatal: error instanceof RunFatalError });
+}

@@ -1,0 +1,42 @@
+import { CallsheetError, type JsonValue } from '../sdk/index.ts';
+import type { EndingReason } from './ending.ts';
+
+export type Outcome =
+  | { readonly kind: 'completed'; readonly result: JsonValue }
+  | { readonly kind: 'failed'; readonly error: CallsheetError }
+  | { readonly kind: 'interrupted' }
+  | { readonly kind: 'cancelled' };
+
+export type Settled =
+  | { readonly kind: 'returned'; readonly result: JsonValue }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'pending' };
+
+/**
+ * How an attempt ended, from how its function settled and why it was ended. Pure. A reason to end stands over whatever
+ * the function returned or threw: a play that catches everything cannot make a run look finished.
+ */
+export function outcomeOf(settled: Settled, reason: EndingReason | undefined): Outcome {
+  if (reason?.kind === 'fatal') return { kind: 'failed', error: reason.error };
+  if (reason !== undefined) return { kind: reason.kind };
+  if (settled.kind === 'returned') return { kind: 'completed', result: settled.result };
+  if (settled.kind === 'threw') return { kind: 'failed', error: errorOf(settled.error) };
+  return { kind: 'interrupted' };
+}
+
+function errorOf(error: unknown): CallsheetError {
+  if (error instanceof CallsheetError) return error;
+  const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  const line = error instanceof Error ? playLine(error.stack) : undefined;
+  return new CallsheetError('PLAY_THREW', `The play threw ${told}${line === undefined ? '' : ` (${line})`}.`, {
+    details: line === undefined ? {} : { at: line },
+    next: ['Mend the play and run it again: what is recorded is not bought again.'],
+    cause: error,
+  });
+}
+
+/** The first line of a stack that lies in no part of the runtime. */
+function playLine(stack: string | undefined): string | undefined {
+  const line = stack?.split('\n').find((text) => /^\s+at /.test(text) && !/node:|\/callsheet\/(src|dist)\//.test(text));
+  return line === undefined ? undefined : /\(?([^()\s]+:\d+:\d+)\)?$/.exec(line)?.[1];
+}

@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Gate } from './index.ts';
+
+/** Lets promise reactions run. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+interface Watched {
+  state: 'pending' | 'resolved' | 'rejected';
+}
+
+function watch(promise: Promise<unknown>): Watched {
+  const watched: Watched = { state: 'pending' };
+  promise.then(
+    () => {
+      watched.state = 'resolved';
+    },
+    () => {
+      watched.state = 'rejected';
+    },
+  );
+  return watched;
+}
+
+/** Work that ends when it is told to. */
+function controlled(): { work: () => Promise<number>; end: (ok: boolean) => void; started: () => boolean } {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  // Work that never starts is never listened to.
+  promise.catch(() => {});
+  let started = false;
+  return {
+    work: () => {
+      started = true;
+      return promise;
+    },
+    end: (ok) => (ok ? resolve(1) : reject(new Error('no'))),
+    started: () => started,
+  };
+}
+
+describe('a gate that is open', () => {
+  it('hands on what the work gives, and its failures', async () => {
+    const gate = new Gate();
+    await expect(gate.enter(async () => 5)).resolves.toBe(5);
+    await expect(gate.enter(async () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    expect(gate.inFlight).toBe(0);
+  });
+
+  it('counts work until it has ended, awaited or not', async () => {
+    const gate = new Gate();
+    const one = controlled();
+    void gate.enter(one.work);
+    expect(gate.inFlight).toBe(1);
+    one.end(true);
+    await turn();
+    expect(gate.inFlight).toBe(0);
+  });
+});
+
+describe('a gate that is suspended or closed', () => {
+  it.each(['suspend', 'close'] as const)('after %s starts nothing, and what is entered never settles', async (how) => {
+    const gate = new Gate();
+    gate[how]();
+    const late = controlled();
+    const watched = watch(gate.enter(late.work));
+    late.end(true);
+    await turn();
+    expect(late.started()).toBe(false);
+    expect(watched.state).toBe('pending');
+    expect(gate.inFlight).toBe(0);
+  });
+
+  it('lets work that had started end and reach its author while it is suspended', async () => {
+    const gate = new Gate();
+    const one = controlled();
+    const watched = watch(gate.enter(one.work));
+    gate.suspend();
+    one.end(true);
+    await turn();
+    expect(watched.state).toBe('resolved');
+  });
+
+  it.each([true, false])('keeps from the author what ends after close (ok: %s), but counts it', async (ok) => {
+    const gate = new Gate();
+    const one = controlled();
+    const watched = watch(gate.enter(one.work));
+    gate.close();
+    expect(gate.inFlight).toBe(1);
+    one.end(ok);
+    await turn();
+    expect(watched.state).toBe('pending');
+    expect(gate.inFlight).toBe(0);
+  });
+
+  it('is not opened or unclosed again', () => {
+    const gate = new Gate();
+    gate.close();
+    gate.suspend();
+    expect(gate.state).toBe('closed');
+  });
+});
+
+describe('idle', () => {
+  it('resolves at once where nothing is in flight, and for everybody when the last work ends', async () => {
+    const gate = new Gate();
+    await gate.idle();
+    const [one, two] = [controlled(), controlled()];
+    void gate.enter(one.work);
+    void gate.enter(two.work).catch(() => {});
+    const waiting = [watch(gate.idle()), watch(gate.idle())];
+    one.end(true);
+    await turn();
+    expect(waiting.map(({ state }) => state)).toEqual(['pending', 'pending']);
+    two.end(false);
+    await turn();
+    expect(waiting.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
+  });
+});
+
+describe('under any order of events', () => {
+  it('the four invariants hold', async () => {
+    const event = fc.oneof(
+      { weight: 4, arbitrary: fc.constant({ kind: 'enter' } as const) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant('end' as const), at: fc.nat(9), ok: fc.boolean() }) },
+      fc.constant({ kind: 'suspend' } as const),
+      fc.constant({ kind: 'close' } as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(event, { maxLength: 24 }), async (events) => {
+        const gate = new Gate();
+        const rank = { open: 0, suspended: 1, closed: 2 };
+        const entered: { one: ReturnType<typeof controlled>; seen: Watched; openAtEntry: boolean }[] = [];
+        const endings: ('reached' | 'kept back' | undefined)[] = [];
+        for (const step of events) {
+          const before = rank[gate.state];
+          if (step.kind === 'enter') {
+            const one = controlled();
+            entered.push({ openAtEntry: gate.state === 'open', one, seen: watch(gate.enter(one.work)) });
+          } else if (step.kind === 'end') {
+            const index = step.at % Math.max(1, entered.length);
+            if (entered[index] !== undefined && endings[index] === undefined) {
+              endings[index] = gate.state === 'closed' ? 'kept back' : 'reached';
+              entered[index].one.end(step.ok);
+              await turn();
+            }
+          } else gate[step.kind]();
+          expect(rank[gate.state]).toBeGreaterThanOrEqual(before);
+        }
+        for (const [index, { one, seen, openAtEntry }] of entered.entries()) {
+          expect(one.started()).toBe(openAtEntry);
+          expect(seen.state !== 'pending').toBe(openAtEntry && endings[index] === 'reached');
+        }
+        const running = entered.filter(({ openAtEntry }, index) => openAtEntry && endings[index] === undefined);
+        expect(gate.inFlight).toBe(running.length);
+      }),
+    );
+  });
+});

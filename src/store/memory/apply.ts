@@ -1,0 +1,218 @@
+import type { Fence } from '../../scope/index.ts';
+import { type RunRecord, type RunStatus, StoreConflict, type Write } from '../port.ts';
+import { staleAttempt } from '../stale-attempt.ts';
+import { perform, type WriteOf, type WriteTable } from '../write-of.ts';
+import type { MemoryData } from './data.ts';
+import type { Undo } from './undo.ts';
+
+const FINISHED: readonly RunStatus[] = ['completed', 'failed', 'cancelled'];
+
+/** Performs one write. Throws StaleAttemptError or StoreConflict; the caller then rolls back. */
+export function apply(data: MemoryData, write: Write, undo: Undo): void {
+  if ('fence' in write) checkFence(data, write.fence);
+  perform({ ...tableOfRuns(data, undo), ...tableOfSpaces(data, undo) }, write);
+}
+
+type RunKinds = 'run' | 'lease' | 'cancel' | 'heartbeat' | 'runOptions' | 'runState';
+type FactKinds = 'receipt' | 'evict' | 'event' | 'claim' | 'releaseClaims';
+
+function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | FactKinds> {
+  return {
+    run: (write) => insertRun(data, write, undo),
+    lease: (write) => takeLease(data, write, undo),
+    cancel: (write) => change(data, existing(data, write.runId), { cancelRequested: true }, undo),
+    heartbeat: (write) => change(data, fenced(data, write.fence), { leaseUntil: write.until }, undo),
+    runOptions: (write) => change(data, fenced(data, write.fence), { options: write.options }, undo),
+    runState: (write) => setRunState(data, write, undo),
+    receipt: (write) => insertReceipt(data, write, undo),
+    evict: (write) => evictReceipts(data, write, undo),
+    event: (write) => undo.append(listIn(data.events, write.runNo), { ...write.event }),
+    claim: (write) => claimKeys(data, write, undo),
+    releaseClaims: (write) => releaseClaims(data, write, undo),
+  };
+}
+
+function tableOfSpaces(data: MemoryData, undo: Undo): Omit<WriteTable, RunKinds | FactKinds> {
+  return {
+    call: ({ fence, place, entry }) => {
+      const { calls } = data.space(fence.runNo, place.datasetNo);
+      undo.set(mapIn(calls, place.ordinal), entry.callId, { ...entry });
+    },
+    boundary: ({ fence, place, entry }) => {
+      const { boundaries } = data.space(fence.runNo, place.datasetNo);
+      undo.set(mapIn(boundaries, place.ordinal), entry.key, { ...entry });
+    },
+    frame: ({ fence, frame }) => {
+      const space = data.space(fence.runNo, frame.datasetNo);
+      const before = space.frame;
+      undo.push(() => {
+        space.frame = before;
+      });
+      space.frame = { ...frame };
+    },
+    frameChunk: ({ fence, datasetNo, first, keys, repeats }) => {
+      const chunk = { keys: keys.slice(), repeats: repeats.slice() };
+      undo.set(data.space(fence.runNo, datasetNo).chunks, first, chunk);
+    },
+    spool: ({ fence, datasetNo, first, rows }) => undo.set(data.space(fence.runNo, datasetNo).spool, first, [...rows]),
+    row: ({ fence, datasetNo, row }) => undo.set(data.space(fence.runNo, datasetNo).rows, row.ordinal, { ...row }),
+  };
+}
+
+function checkFence(data: MemoryData, fence: Fence): void {
+  const { attempt } = fenced(data, fence);
+  if (attempt !== fence.attempt) throw staleAttempt(fence, attempt);
+}
+
+function fenced(data: MemoryData, fence: Fence): RunRecord {
+  const run = data.run(fence.runNo);
+  if (run === undefined) throw new StoreConflict('run-missing', `There is no run of number ${fence.runNo}.`);
+  return run;
+}
+
+function existing(data: MemoryData, id: string): RunRecord {
+  const run = data.runById(id);
+  if (run === undefined) throw new StoreConflict('run-missing', `There is no run ${id}.`);
+  return run;
+}
+
+function change(data: MemoryData, run: RunRecord, to: Partial<RunRecord>, undo: Undo): void {
+  undo.push(() => {
+    data.runs[run.no - 1] = run;
+  });
+  data.runs[run.no - 1] = { ...run, ...to };
+}
+
+function insertRun(data: MemoryData, write: WriteOf<'run'>, undo: Undo): void {
+  const { run } = write;
+  const other = data.runs.find(
+    (known) => known.id === run.id || (run.idempotencyKey !== null && known.idempotencyKey === run.idempotencyKey),
+  );
+  if (other !== undefined)
+    throw new StoreConflict(
+      'run-exists',
+      other.id === run.id
+        ? `There is a run ${run.id} already.`
+        : `Run ${other.id} was started with the idempotency key ${run.idempotencyKey}.`,
+    );
+  const no = data.runs.length + 1;
+  undo.push(() => {
+    delete write.no;
+  });
+  undo.append(data.runs, {
+    ...run,
+    no,
+    status: 'queued',
+    attempt: 0,
+    owner: null,
+    leaseUntil: null,
+    startedAt: null,
+    finishedAt: null,
+    wakeAt: null,
+    cancelRequested: false,
+    error: null,
+    result: null,
+  });
+  write.no = no;
+}
+
+function takeLease(data: MemoryData, write: WriteOf<'lease'>, undo: Undo): void {
+  const run = existing(data, write.runId);
+  if (write.attempt !== run.attempt + 1)
+    throw new StoreConflict(
+      'lease',
+      `Run ${run.id} is at attempt ${run.attempt}; attempt ${write.attempt} is not the next.`,
+    );
+  if (!write.takeOver && run.owner !== null && run.leaseUntil !== null && run.leaseUntil > write.now)
+    throw new StoreConflict(
+      'lease',
+      `Run ${run.id} is held by ${run.owner} until ${new Date(run.leaseUntil).toISOString()}.`,
+    );
+  change(
+    data,
+    run,
+    {
+      attempt: write.attempt,
+      owner: write.owner,
+      leaseUntil: write.until,
+      status: 'running',
+      startedAt: run.startedAt ?? write.now,
+      finishedAt: null,
+      wakeAt: null,
+      error: null,
+      result: null,
+    },
+    undo,
+  );
+}
+
+function setRunState(data: MemoryData, write: WriteOf<'runState'>, undo: Undo): void {
+  change(
+    data,
+    fenced(data, write.fence),
+    {
+      status: write.status,
+      finishedAt: FINISHED.includes(write.status) ? write.at : null,
+      error: write.error,
+      result: write.result,
+      wakeAt: write.wakeAt,
+      owner: null,
+      leaseUntil: null,
+    },
+    undo,
+  );
+}
+
+function insertReceipt(data: MemoryData, write: WriteOf<'receipt'>, undo: Undo): void {
+  const receipt = { ...write.receipt, id: data.receipts.length + 1, evictedAt: null };
+  undo.push(() => {
+    delete write.id;
+  });
+  undo.append(data.receipts, receipt);
+  undo.append(listIn(data.receiptsByKey, receipt.key), receipt);
+  write.id = receipt.id;
+}
+
+function evictReceipts(data: MemoryData, write: WriteOf<'evict'>, undo: Undo): void {
+  for (const id of write.receiptIds) {
+    const receipt = data.receipts[id - 1];
+    if (receipt === undefined || receipt.evictedAt !== null) continue;
+    undo.push(() => {
+      receipt.evictedAt = null;
+    });
+    receipt.evictedAt = write.at;
+  }
+}
+
+function claimKeys(data: MemoryData, write: WriteOf<'claim'>, undo: Undo): void {
+  const claims = mapIn(data.claims, write.scope);
+  undo.push(() => {
+    delete write.granted;
+  });
+  write.granted = write.keys.map((key) => {
+    const holder = claims.get(key);
+    if (holder === undefined) undo.set(claims, key, write.fence.runNo);
+    return holder === undefined || holder === write.fence.runNo;
+  });
+}
+
+function releaseClaims(data: MemoryData, write: WriteOf<'releaseClaims'>, undo: Undo): void {
+  for (const claims of data.claims.values())
+    for (const [key, runNo] of claims) {
+      if (runNo !== write.fence.runNo) continue;
+      undo.push(() => void claims.set(key, runNo));
+      claims.delete(key);
+    }
+}
+
+function listIn<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
+  const list = map.get(key) ?? [];
+  map.set(key, list);
+  return list;
+}
+
+function mapIn<Outer, Key, Value>(map: Map<Outer, Map<Key, Value>>, key: Outer): Map<Key, Value> {
+  const inner = map.get(key) ?? new Map<Key, Value>();
+  map.set(key, inner);
+  return inner;
+}

@@ -1,0 +1,80 @@
+import type { BoundaryEntry, CallEntry, CallReads, RunReads, RunRecord, StoredReceipt } from '../port.ts';
+import type { MemoryData, MemoryReceipt } from './data.ts';
+
+const INLINE_RAW_BYTES = 65_536;
+
+export function callReads(data: MemoryData): CallReads {
+  return {
+    receiptsByKeys: async (queries) =>
+      queries.map(({ key, notBefore }) => {
+        const found = data.receiptsByKey
+          .get(key)
+          ?.findLast((receipt) => receipt.reusable && receipt.evictedAt === null && receipt.at >= (notBefore ?? 0));
+        return found === undefined ? undefined : storedReceipt(found);
+      }),
+    receiptsByIds: async (ids) =>
+      ids.map((id) => {
+        const receipt = data.receipts[id - 1];
+        return receipt === undefined ? undefined : storedReceipt(receipt);
+      }),
+    receiptRaw: async (id) => data.receipts[id - 1]?.raw,
+    journal: async (runNo, datasetNo, ordinals) => {
+      const { calls } = data.space(runNo, datasetNo);
+      return ofOrdinals<CallEntry>(calls, ordinals);
+    },
+    unsettledReceipts: async (runNo) => {
+      const settled = new Set(entries(data, runNo).map((entry) => entry.receiptId));
+      return data.receipts.filter((receipt) => receipt.runNo === runNo && !settled.has(receipt.id)).map(storedReceipt);
+    },
+    settledCredits: async (runNo) => entries(data, runNo).reduce((sum, entry) => sum + entry.credits, 0),
+  };
+}
+
+export function runReads(data: MemoryData): RunReads {
+  return {
+    run: async (id) => data.runById(id),
+    runByIdempotencyKey: async (key) => data.runs.find((run) => run.idempotencyKey === key),
+    boundaries: async (runNo, datasetNo, ordinals) => {
+      const { boundaries } = data.space(runNo, datasetNo);
+      return ofOrdinals<BoundaryEntry>(boundaries, ordinals);
+    },
+    runsDue: async (now, limit) => {
+      const due = (run: RunRecord): boolean =>
+        run.status === 'queued' ||
+        (run.status === 'waiting' && ((run.wakeAt !== null && run.wakeAt <= now) || run.cancelRequested)) ||
+        (run.status === 'running' && run.leaseUntil !== null && run.leaseUntil <= now);
+      const since = (run: RunRecord): number => run.wakeAt ?? run.leaseUntil ?? run.createdAt;
+      return data.runs
+        .filter(due)
+        .sort((a, b) => since(a) - since(b) || a.no - b.no)
+        .slice(0, limit);
+    },
+  };
+}
+
+export function storedReceipt(receipt: MemoryReceipt): StoredReceipt {
+  const { raw, input: _, evictedAt: __, ...rest } = receipt;
+  const rawBytes = Buffer.byteLength(raw);
+  return { ...rest, raw: rawBytes <= INLINE_RAW_BYTES ? raw : undefined, rawBytes };
+}
+
+function entries(data: MemoryData, runNo: number): readonly CallEntry[] {
+  return data.spaces(runNo).flatMap((space) => [...space.calls.values()].flatMap((calls) => [...calls.values()]));
+}
+
+/** Entries in the order of their ids, as an index would give them. */
+function ofOrdinals<Entry>(
+  of: ReadonlyMap<number, ReadonlyMap<string, Entry>>,
+  ordinals: readonly number[],
+): ReadonlyMap<number, readonly Entry[]> {
+  const found = new Map<number, readonly Entry[]>();
+  for (const ordinal of ordinals) {
+    const at = [...(of.get(ordinal) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+    if (at.length > 0)
+      found.set(
+        ordinal,
+        at.map(([, entry]) => entry),
+      );
+  }
+  return found;
+}

@@ -1,0 +1,42 @@
+import type { Database, SqlValue, Statement } from './driver.ts';
+
+const ROWS_AT_ONCE = 8;
+
+/**
+ * One INSERT for eight rows: a fifth less processor time than eight statements. Rows wait in memory until eight are
+ * there or `flush` is called; all waiting rows must be flushed before the table is read or written in another way.
+ */
+export class BatchInsert {
+  readonly #columns: number;
+  readonly #many: Statement;
+  readonly #one: Statement;
+  #waiting: SqlValue[] = [];
+
+  /** `head` is everything up to VALUES, `columns` the number of values a row. */
+  constructor(db: Database, head: string, columns: number) {
+    const row = `(${Array(columns).fill('?').join(',')})`;
+    this.#columns = columns;
+    this.#many = db.statement(`${head} VALUES ${Array(ROWS_AT_ONCE).fill(row).join(',')}`);
+    this.#one = db.statement(`${head} VALUES ${row}`);
+  }
+
+  add(...row: SqlValue[]): void {
+    const waiting = this.#waiting;
+    for (const value of row) waiting.push(value);
+    if (waiting.length === this.#columns * ROWS_AT_ONCE) {
+      this.#many.run(...waiting);
+      waiting.length = 0;
+    }
+  }
+
+  flush(): void {
+    const waiting = this.#waiting;
+    for (let at = 0; at < waiting.length; at += this.#columns) this.#one.run(...waiting.slice(at, at + this.#columns));
+    waiting.length = 0;
+  }
+
+  /** Forgets the waiting rows, after a rollback. */
+  clear(): void {
+    this.#waiting.length = 0;
+  }
+}

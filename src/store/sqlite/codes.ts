@@ -1,0 +1,32 @@
+import type { AnswerSource } from '../../sdk/index.ts';
+import type { CallEntry, RowState, RunStatus } from '../port.ts';
+
+/** What the small integers in the tables mean. Only ever appended to: databases hold them. */
+const RUN_STATUS = ['queued', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const satisfies RunStatus[];
+const OUTCOME = ['completed', 'no_result', 'failed'] as const satisfies CallEntry['outcome'][];
+const SOURCE = ['live', 'receipt', 'coalesced', 'source_run', 'journal'] as const satisfies AnswerSource[];
+/** 0 is left free: `rowStates` has it for rows without a record. */
+const ROW_STATE = ['none', 'completed', 'failed', 'parked'] as const satisfies ('none' | RowState)[];
+
+/** Both directions of one list. */
+export interface Code<Name extends string> {
+  readonly number: (name: Name) => number;
+  readonly name: (number: number) => Name;
+}
+
+export const runStatus: Code<RunStatus> = code(RUN_STATUS);
+export const outcome: Code<CallEntry['outcome']> = code(OUTCOME);
+export const source: Code<AnswerSource> = code(SOURCE);
+export const rowState: Code<RowState> = code(ROW_STATE as unknown as readonly RowState[]);
+
+function code<Name extends string>(names: readonly Name[]): Code<Name> {
+  return {
+    number: (name) => names.indexOf(name),
+    name(number) {
+      const name = names[number];
+      if (name === undefined)
+        throw new RangeError(`The store holds the unknown code ${number} beside ${names.join(', ')}.`);
+      return name;
+    },
+  };
+}

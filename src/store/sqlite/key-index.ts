@@ -1,0 +1,187 @@
+import { type Digest, digestPrefix48 } from '../../scope/index.ts';
+import { BatchInsert } from './batch-insert.ts';
+import type { Database } from './driver.ts';
+import { breathe } from './waiting.ts';
+
+/**
+ * Finds receipts by the first 48 bits of their key. Callers check the full key.
+ *
+ * Owns: the table `receipt_keys`, the watermark `keys_merged_to`, and the hashes in memory that are not in it yet.
+ * Does not own: the receipts.
+ *
+ * A hash index that grows by random inserts touches one page a receipt. So new hashes gather in memory (the tail); once
+ * there are enough of them they become a lot, sorted, which is merged slice by slice with the commits that follow.
+ * Neighbours in a lot share pages, and no commit merges more than a slice, so none stalls.
+ *
+ * Invariants
+ *  1. Every committed receipt up to `seen` is in the tail, in the lot, or in the table.
+ *  2. The watermark only moves to N when all receipts up to N are in the table; a half merged lot is merged again.
+ *  3. `seen` grows with this connection's commits, and under the write lock includes those of all others.
+ */
+const SMALLEST_LOT = 8_192;
+const LARGEST_LOT = 65_536;
+/** Share of the table that a lot should be, so that a lot touches each page of the table several times. */
+const LOT_SHARE = 1 / 16;
+const SMALLEST_SLICE = 64;
+const CATCH_UP_ROWS = 5_000;
+const PROBED_AT_ONCE = 32;
+
+const AFTER = 'SELECT id, key_hash48 AS hash FROM receipts WHERE id > ? ORDER BY id LIMIT ?';
+const PROBE = `SELECT key_hash48 AS hash, id FROM receipt_keys WHERE key_hash48 IN (${Array(PROBED_AT_ONCE).fill('?').join(',')})`;
+const WATERMARK = "SELECT value FROM meta WHERE name = 'keys_merged_to'";
+
+const MERGED = `INSERT OR REPLACE INTO meta VALUES ('keys_merged_to', max(?, coalesce((${WATERMARK}), 0)))`;
+
+type Ids = Map<number, number | number[]>;
+
+interface Entry {
+  readonly id: number;
+  readonly hash: number;
+}
+
+interface Lot {
+  readonly ids: Ids;
+  readonly sorted: readonly Entry[];
+  readonly upTo: number;
+  merged: number;
+  /** Entries that the open transaction has merged. */
+  merging: number;
+}
+
+export class KeyIndex {
+  readonly #db: Database;
+  readonly #insert: BatchInsert;
+  readonly #largestLot: number;
+  #tail: Ids = new Map();
+  #tailEntries: Entry[] = [];
+  #lot: Lot | undefined;
+  #seen = 0;
+  #dataVersion = -1;
+
+  /** `largestLot` is for tests, which want merging without 8,192 receipts. */
+  constructor(db: Database, largestLot = LARGEST_LOT) {
+    this.#db = db;
+    this.#largestLot = largestLot;
+    this.#insert = new BatchInsert(db, 'INSERT OR IGNORE INTO receipt_keys (key_hash48, id)', 2);
+  }
+
+  /** The largest receipt id known; all of them, right after `catchUpLocked`. */
+  get seen(): number {
+    return this.#seen;
+  }
+
+  /** Takes in what other connections have written, in pieces between which the event loop turns. */
+  async catchUp(): Promise<void> {
+    while (this.#read()) await breathe();
+  }
+
+  /** The same at once: for use under the write lock, after `catchUp`, when little can be missing. */
+  catchUpLocked(): void {
+    while (this.#read());
+  }
+
+  /** Adds a receipt of this connection, once it is committed. */
+  add(id: number, hash: number): void {
+    put(this.#tail, hash, id);
+    this.#tailEntries.push({ id, hash });
+    this.#seen = id;
+  }
+
+  /** Ids that may have these keys, for each key in ascending order. */
+  candidates(keys: readonly Digest[]): readonly (readonly number[])[] {
+    const hashes = keys.map(digestPrefix48);
+    const merged = this.#probe(hashes);
+    return hashes.map((hash) => {
+      const found = new Set(merged.get(hash));
+      for (const ids of [this.#lot?.ids.get(hash), this.#tail.get(hash)])
+        for (const id of typeof ids === 'number' ? [ids] : (ids ?? [])) found.add(id);
+      return [...found].sort((a, b) => a - b);
+    });
+  }
+
+  /** Merges the next slice within the open transaction; `added` is how many receipts that transaction adds. */
+  merge(added: number): void {
+    this.#lot ??= this.#cut();
+    const lot = this.#lot;
+    if (lot === undefined) return;
+    const end = Math.min(lot.sorted.length, lot.merged + Math.max(SMALLEST_SLICE, 2 * added));
+    for (let at = lot.merged; at < end; at++) {
+      const entry = lot.sorted[at];
+      if (entry !== undefined) this.#insert.add(entry.hash, entry.id);
+    }
+    this.#insert.flush();
+    lot.merging = end - lot.merged;
+    if (end === lot.sorted.length) this.#db.run(MERGED, lot.upTo);
+  }
+
+  committed(): void {
+    const lot = this.#lot;
+    if (lot === undefined) return;
+    lot.merged += lot.merging;
+    lot.merging = 0;
+    if (lot.merged === lot.sorted.length) this.#lot = undefined;
+  }
+
+  rolledBack(): void {
+    this.#insert.clear();
+    if (this.#lot !== undefined) this.#lot.merging = 0;
+  }
+
+  #watermark(): number {
+    return this.#db.get<{ value: number }>(WATERMARK)?.value ?? 0;
+  }
+
+  /** Reads one piece of what is new; true while there may be more. */
+  #read(): boolean {
+    const version = this.#db.dataVersion();
+    if (version === this.#dataVersion) return false;
+    const watermark = this.#watermark();
+    if (watermark > this.#seen) this.#seen = watermark;
+    // Another process may have merged the very lot that this one is at.
+    if (this.#lot !== undefined && watermark >= this.#lot.upTo) this.#lot = undefined;
+    const rows = this.#db.all<Entry>(AFTER, this.#seen, CATCH_UP_ROWS);
+    for (const row of rows) this.add(row.id, row.hash);
+    if (rows.length === CATCH_UP_ROWS) return true;
+    this.#dataVersion = version;
+    return false;
+  }
+
+  /** Turns the tail into a lot, if it is long enough. */
+  #cut(): Lot | undefined {
+    const smallest = Math.min(SMALLEST_LOT, this.#largestLot);
+    if (this.#tailEntries.length < smallest) return undefined;
+    const wanted = Math.min(this.#largestLot, this.#seen * LOT_SHARE);
+    if (this.#tailEntries.length < wanted) return undefined;
+    const lot = {
+      ids: this.#tail,
+      sorted: this.#tailEntries.sort((a, b) => a.hash - b.hash),
+      upTo: this.#seen,
+      merged: 0,
+      merging: 0,
+    };
+    this.#tail = new Map();
+    this.#tailEntries = [];
+    return lot;
+  }
+
+  #probe(hashes: readonly number[]): ReadonlyMap<number, number[]> {
+    const found = new Map<number, number[]>();
+    for (let at = 0; at < hashes.length; at += PROBED_AT_ONCE) {
+      const lot: (number | null)[] = hashes.slice(at, at + PROBED_AT_ONCE);
+      while (lot.length < PROBED_AT_ONCE) lot.push(null);
+      for (const { hash, id } of this.#db.all<Entry>(PROBE, ...lot)) {
+        const ids = found.get(hash);
+        if (ids === undefined) found.set(hash, [id]);
+        else ids.push(id);
+      }
+    }
+    return found;
+  }
+}
+
+function put(into: Ids, hash: number, id: number): void {
+  const known = into.get(hash);
+  if (known === undefined) into.set(hash, id);
+  else if (typeof known === 'number') into.set(hash, [known, id]);
+  else known.push(id);
+}

@@ -1,0 +1,13 @@
+import { initial } from './0001-initial.ts';
+
+export interface Migration {
+  readonly no: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/**
+ * In order, never changed once released: databases remember the checksums. SQL in TypeScript files, since neither type
+ * stripping nor `tsc` carries `.sql` files along.
+ */
+export const MIGRATIONS: readonly Migration[] = [{ no: 1, name: '0001-initial', sql: initial }];

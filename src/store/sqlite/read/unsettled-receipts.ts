@@ -1,0 +1,36 @@
+import type { StoredReceipt } from '../../port.ts';
+import { endOf, inPieces, type Reader } from '../reader.ts';
+import { receiptsByIds } from './receipts-by-ids.ts';
+
+const SETTLED = 'SELECT receipt_id AS id FROM calls WHERE place >= ? AND place < ? AND receipt_id >= ?';
+const BOUGHT =
+  'SELECT id FROM receipts WHERE id >= ? AND id < ? AND origin_no IN (SELECT no FROM origins WHERE run_no = ?)';
+
+/**
+ * Receipts that the run bought and no entry of its journal names. Reads the run's journal and all receipts since the
+ * run was made, in pieces: no index is kept for what is asked once an attempt.
+ */
+export async function unsettledReceipts(reader: Reader, runNo: number): Promise<readonly StoredReceipt[]> {
+  const range = await reader.read(() => ({
+    first: reader.db.get<{ id: number }>('SELECT first_receipt_id AS id FROM runs WHERE no = ?', runNo)?.id ?? 1,
+    end: (reader.db.get<{ id: number | null }>('SELECT max(id) AS id FROM receipts')?.id ?? 0) + 1,
+  }));
+  const settled = new Uint8Array(Math.max(0, Math.ceil((range.end - range.first) / 8)));
+  for (const space of await reader.read(() => reader.spaces.ofRun(runNo))) {
+    const to = await reader.read(() => endOf(reader, 'calls', { from: space.start, to: space.end }));
+    await inPieces(reader, { from: space.start, to }, (from, end) => {
+      for (const { id } of reader.db.all<{ id: number }>(SETTLED, from, end, range.first)) {
+        const bit = id - range.first;
+        settled[bit >> 3] = (settled[bit >> 3] ?? 0) | (1 << (bit & 7));
+      }
+    });
+  }
+  const unsettled: number[] = [];
+  await inPieces(reader, { from: range.first, to: range.end }, (from, to) => {
+    for (const { id } of reader.db.all<{ id: number }>(BOUGHT, from, to, runNo)) {
+      const bit = id - range.first;
+      if (((settled[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) unsettled.push(id);
+    }
+  });
+  return (await receiptsByIds(reader, unsettled)).filter((receipt) => receipt !== undefined);
+}

@@ -1,0 +1,49 @@
+import { type Clock, sleep } from '../../scope/index.ts';
+import { heldError, isBusy, storeError } from './errors.ts';
+
+const LONGEST_DELAY_MS = 25;
+
+export interface WaitOptions {
+  readonly clock: Clock;
+  readonly path: string;
+  /** After this many milliseconds without the lock: STORE_HELD. */
+  readonly heldAfterMs: number;
+}
+
+/**
+ * Runs `work`, first at once and then from the clock for as long as another connection holds the lock: SQLite's own
+ * time-out would freeze the event loop. Throws STORE_HELD, or the error of `work` as one of ours.
+ */
+export async function whenFree<T>(work: () => T, options: WaitOptions): Promise<T> {
+  const began = options.clock.monotonic();
+  for (let delay = 1; ; delay = Math.min(delay * 2, LONGEST_DELAY_MS)) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw storeError(error, options.path);
+      const waited = options.clock.monotonic() - began;
+      if (waited >= options.heldAfterMs) throw heldError(options.path, waited, error);
+    }
+    await sleep(options.clock, delay);
+  }
+}
+
+/** Lets the event loop turn between the pieces of a long read. */
+export function breathe(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Runs one thing at a time, in order of asking; the first one at once, without a turn in between. */
+export class Turnstile {
+  #last: Promise<unknown> | undefined;
+
+  pass<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.#last === undefined ? work() : this.#last.then(work, work);
+    const done = (): void => {
+      if (this.#last === mine) this.#last = undefined;
+    };
+    this.#last = mine;
+    mine.then(done, done);
+    return mine;
+  }
+}

@@ -1,0 +1,134 @@
+import type { Write } from '../port.ts';
+import { perform, type WriteTable } from '../write-of.ts';
+import type { Database } from './driver.ts';
+import { Fences } from './fences.ts';
+import type { KeyIndex } from './key-index.ts';
+import type { LargeRaws } from './large-raws.ts';
+import { Origins } from './origins.ts';
+import { Sites } from './sites.ts';
+import { Spaces } from './spaces.ts';
+import { appendEvent } from './write/append-event.ts';
+import { claimKeys } from './write/claim-keys.ts';
+import { evictReceipts } from './write/evict-receipts.ts';
+import { heartbeat } from './write/heartbeat.ts';
+import { insertFrameChunk } from './write/insert-frame-chunk.ts';
+import { ReceiptInsert } from './write/insert-receipts.ts';
+import { insertRun } from './write/insert-run.ts';
+import { insertSpool } from './write/insert-spool.ts';
+import { releaseClaims } from './write/release-claims.ts';
+import { requestCancel } from './write/request-cancel.ts';
+import { setRunOptions } from './write/set-run-options.ts';
+import { setRunState } from './write/set-run-state.ts';
+import { takeLease } from './write/take-lease.ts';
+import { upsertBoundary } from './write/upsert-boundary.ts';
+import { CallUpsert } from './write/upsert-calls.ts';
+import { upsertFrame } from './write/upsert-frame.ts';
+import { RowUpsert } from './write/upsert-rows.ts';
+
+/**
+ * Performs writes inside a transaction that its caller opens and ends.
+ *
+ * Owns: what waits for a batched insert, and what is remembered from the open transaction.
+ * Does not own: the transaction, or what happens when a write fails.
+ *
+ * Invariants
+ *  1. State is written only after its fence was checked in the same transaction.
+ *  2. After `rolledBack` nothing in memory says that the transaction happened, and no write carries an assigned number.
+ */
+export class Writer {
+  readonly spaces: Spaces;
+  readonly sites: Sites;
+  readonly origins: Origins;
+  readonly #db: Database;
+  readonly #index: KeyIndex;
+  readonly #fences: Fences;
+  readonly #receipts: ReceiptInsert;
+  readonly #calls: CallUpsert;
+  readonly #rows: RowUpsert;
+  readonly #table: WriteTable;
+
+  constructor(db: Database, index: KeyIndex, large: LargeRaws) {
+    this.#db = db;
+    this.#index = index;
+    this.spaces = new Spaces(db);
+    this.sites = new Sites(db);
+    this.origins = new Origins(db);
+    this.#fences = new Fences(db);
+    this.#receipts = new ReceiptInsert(db, { origins: this.origins, index, large });
+    this.#calls = new CallUpsert(db, this.spaces, this.sites);
+    this.#rows = new RowUpsert(db, this.spaces);
+    this.#table = this.#makeTable();
+  }
+
+  /** Throws StaleAttemptError, StoreConflict, or an error of SQLite; the caller then rolls back. */
+  write(write: Write): void {
+    if ('fence' in write) this.#fences.check(write.fence);
+    perform(this.#table, write);
+  }
+
+  /** The last thing before COMMIT. `mergeKeys` also moves the key index on. */
+  finish(mergeKeys: boolean): void {
+    this.#flush();
+    if (mergeKeys && this.#receipts.added > 0) this.#index.merge(this.#receipts.added);
+  }
+
+  committed(): void {
+    this.#fences.forget();
+    this.spaces.committed();
+    this.sites.committed();
+    this.origins.committed();
+    this.#index.committed();
+    this.#receipts.committed();
+  }
+
+  rolledBack(): void {
+    this.#fences.forget();
+    this.spaces.rolledBack();
+    this.sites.rolledBack();
+    this.origins.rolledBack();
+    this.#index.rolledBack();
+    this.#receipts.rolledBack();
+    this.#calls.rolledBack();
+    this.#rows.rolledBack();
+  }
+
+  #makeTable(): WriteTable {
+    const { spaces } = this;
+    const db = this.#db;
+    // Runs and evictions look at receipts, which may still wait for their batch.
+    return {
+      receipt: (write) => this.#receipts.add(write),
+      call: (write) => this.#calls.add(write),
+      row: (write) => this.#rows.add(write),
+      boundary: (write) => upsertBoundary(db, spaces, write),
+      event: (write) => appendEvent(db, write),
+      frame: (write) => upsertFrame(db, write),
+      frameChunk: (write) => insertFrameChunk(db, spaces, write),
+      spool: (write) => insertSpool(db, spaces, write),
+      claim: (write) => claimKeys(db, write),
+      releaseClaims: (write) => releaseClaims(db, write),
+      heartbeat: (write) => heartbeat(db, write),
+      runState: (write) => setRunState(db, write),
+      runOptions: (write) => setRunOptions(db, write),
+      cancel: (write) => requestCancel(db, write),
+      run: (write) => {
+        this.#flush();
+        insertRun(db, write);
+      },
+      evict: (write) => {
+        this.#flush();
+        evictReceipts(db, write);
+      },
+      lease: (write) => {
+        takeLease(db, write);
+        this.#fences.forget();
+      },
+    };
+  }
+
+  #flush(): void {
+    this.#receipts.flush();
+    this.#calls.flush();
+    this.#rows.flush();
+  }
+}

@@ -1,0 +1,23 @@
+export type { CatalogueMode } from './account.ts';
+export { answerText } from './body-text.ts';
+export { buildCatalogue, type Catalogue, type CatalogueOptions } from './catalogue.ts';
+export { fixtureTransport, recordingTransport } from './fixtures.ts';
+export { type FunctionTransportOptions, functionTransport } from './function-transport.ts';
+export { type ExchangeOptions, type HttpClient, type HttpClientOptions, openHttpClient } from './http-client.ts';
+export type { Exchanged, HttpBreak, HttpResponse } from './http-exchange.ts';
+export type { HttpRequest } from './http-request.ts';
+export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
+export { keptHeaders, requestIdOf } from './kept-headers.ts';
+export type {
+  CatalogueTool,
+  Delivered,
+  Failure,
+  Operation,
+  ProviderAccount,
+  RawAnswer,
+  ReadSecret,
+  Transport,
+  Validation,
+} from './port.ts';
+export { type Redactor, redactorOf } from './redaction.ts';
+export { routeTransport } from './route.ts';

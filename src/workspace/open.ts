@@ -1,0 +1,189 @@
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { type CallProcess, Claims, Lookup } from '../call/index.ts';
+import { type Engine, LocalEngine } from '../engine/index.ts';
+import { createGovernor, createPersistenceBreaker } from '../governor/index.ts';
+import { installSdk, openArtifact, stopBundler } from '../play/index.ts';
+import type { RunDeps } from '../run/index.ts';
+import { type Chance, type Clock, durationMs, systemChance, systemClock } from '../scope/index.ts';
+import { type CallsheetConfig, CallsheetError, type Tool } from '../sdk/index.ts';
+import { openSecrets, type Secrets } from '../secrets/index.ts';
+import { type Committer, createCommitter, openSqliteStore, type Store } from '../store/index.ts';
+import {
+  buildCatalogue,
+  type Catalogue,
+  fixtureTransport,
+  functionTransport,
+  httpTransport,
+  recordingTransport,
+  routeTransport,
+  type Transport,
+} from '../tool/index.ts';
+import { findWorkspace, loadConfig } from './config.ts';
+import { type LocalSandbox, openLocalSandbox } from './local-sandbox.ts';
+import { makeHome, type WorkspacePaths, workspacePaths } from './paths.ts';
+import { RELEASE } from './release.ts';
+
+export interface OpenOptions {
+  /** Where the command was given. */
+  readonly cwd: string;
+  /** `--workspace`: the folder, instead of the nearest one upwards. */
+  readonly dir?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `--fixtures`: answers come from these recorded files only. */
+  readonly fixtures?: string | undefined;
+  /** `--record`: answers are also written there. */
+  readonly record?: string | undefined;
+  readonly clock?: Clock;
+  readonly chance?: Chance;
+  /** More tools than the workspace's own: for tests and benchmarks. */
+  readonly tools?: readonly Tool[];
+}
+
+/** A workspace with its rooms wired together. */
+export interface Workspace {
+  readonly paths: WorkspacePaths;
+  readonly config: CallsheetConfig;
+  readonly catalogue: Catalogue;
+  readonly secrets: Secrets;
+  readonly store: Store;
+  readonly committer: Committer;
+  readonly clock: Clock;
+  readonly chance: Chance;
+  readonly calls: CallProcess;
+  readonly deps: RunDeps;
+  readonly engine: Engine;
+  /** The sandbox that this process runs for providers in mode 'sandbox', if any. */
+  readonly sandbox: LocalSandbox | undefined;
+  readonly mode: 'live' | 'fixture';
+  close(): Promise<void>;
+}
+
+const DEFAULT_CONCURRENCY = 64;
+const DEFAULT_MAX_WAIT_MS = 300_000;
+/** What rows in flight may hold together: a row of 50 MB does not multiply by the pool. */
+const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
+
+/** Opens, and where needed makes, the workspace. Throws what config, tools, secrets and store throw. */
+export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
+  const { cwd, env, clock = systemClock, chance = systemChance } = options;
+  const chosen = options.dir ?? env.CALLSHEET_WORKSPACE;
+  const paths = workspacePaths(chosen === undefined ? findWorkspace(cwd) : resolve(cwd, chosen));
+  makeHome(paths);
+  installSdk();
+  const loaded = await loadConfig(paths.dir, paths.modules);
+  const { config } = loaded;
+  const mode = options.fixtures === undefined ? 'live' : 'fixture';
+  const tools = [...loaded.tools, ...(options.tools ?? [])];
+  const catalogue = buildCatalogue({ tools, ...(config.providers && { providers: config.providers }), mode });
+  await catalogue.prepare();
+  const secrets = secretsOf(paths, env);
+  const store = await openSqliteStore({ path: paths.database, clock, release: RELEASE });
+  const persistence = createPersistenceBreaker();
+  const committer = createCommitter(store, {
+    clock,
+    // A stale attempt or a taken lease is one writer's matter; a store that cannot be written is everyone's.
+    onFailure: (error) => {
+      if (error instanceof CallsheetError && error.code.startsWith('STORE_')) persistence.open(error.message);
+    },
+  });
+  const sandbox =
+    mode === 'live' && usesSandbox(catalogue)
+      ? await openLocalSandbox({ env, ledgerFile: paths.sandboxLedger })
+      : undefined;
+  const transport = transportOf(options, { clock, secrets, sandboxUrl: sandbox?.url });
+  const calls: CallProcess = {
+    catalogue,
+    transport,
+    governor: createGovernor({
+      clock,
+      chance,
+      persistence,
+      providerMaxWaitMs: durationMs(config.providerMaxWait ?? DEFAULT_MAX_WAIT_MS) ?? DEFAULT_MAX_WAIT_MS,
+    }),
+    persistence,
+    reads: store.calls,
+    committer,
+    clock,
+    chance,
+    claims: new Claims(),
+    lookup: new Lookup(store.calls),
+    continueOnContractError: config.continueOnContractError ?? false,
+  };
+  const deps: RunDeps = {
+    store,
+    committer,
+    clock,
+    chance,
+    calls,
+    filesDir: paths.files,
+    concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,
+    maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
+    openArtifact: (hash, exportName) => openArtifact(paths.artifacts, hash, exportName),
+    readSecret: (name) => secrets.read(name),
+  };
+  const parts = {
+    paths,
+    config,
+    catalogue,
+    secrets,
+    store,
+    committer,
+    clock,
+    chance,
+    calls,
+    deps,
+    sandbox,
+    mode,
+  } as const;
+  return { ...parts, engine: new LocalEngine(deps), close: () => closeAll({ transport, sandbox, store, committer }) };
+}
+
+function secretsOf(paths: WorkspacePaths, env: OpenOptions['env']): Secrets {
+  const home = env.XDG_CONFIG_HOME ?? env.APPDATA ?? join(env.HOME ?? homedir(), '.config');
+  return openSecrets({
+    env,
+    dotenvPath: join(paths.dir, '.env'),
+    storePath: paths.secrets,
+    keyPath: join(home, 'callsheet', 'key'),
+    key: env.CALLSHEET_KEY,
+  });
+}
+
+function usesSandbox(catalogue: Catalogue): boolean {
+  return catalogue.list().some((tool) => tool.account.mode === 'sandbox');
+}
+
+function transportOf(
+  options: OpenOptions,
+  parts: { clock: Clock; secrets: Secrets; sandboxUrl: string | undefined },
+): Transport {
+  const { clock, secrets, sandboxUrl } = parts;
+  if (options.fixtures !== undefined) return fixtureTransport(resolve(options.cwd, options.fixtures));
+  const readSecret = (name: string): string | undefined =>
+    secrets.read(name) ?? (sandboxUrl === undefined ? undefined : SANDBOX_SECRET);
+  const live = routeTransport({
+    http: httpTransport({ readSecret, sandboxUrl, clock }),
+    fn: functionTransport({ readSecret, clock }),
+  });
+  return options.record === undefined ? live : recordingTransport(live, resolve(options.cwd, options.record));
+}
+
+/** The sandbox takes any key, so nobody has to invent one. */
+const SANDBOX_SECRET = 'sandbox-key';
+
+async function closeAll(parts: {
+  transport: Transport;
+  sandbox: LocalSandbox | undefined;
+  store: Store;
+  committer: Committer;
+}): Promise<void> {
+  const results = await Promise.allSettled([
+    parts.committer.flush(),
+    parts.transport.close(),
+    parts.sandbox?.close(),
+    stopBundler(),
+  ]);
+  await parts.store.close();
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}

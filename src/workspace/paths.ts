@@ -1,0 +1,52 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CallsheetError } from '../sdk/index.ts';
+
+/** Where things lie in a workspace. All paths are absolute. */
+export interface WorkspacePaths {
+  readonly dir: string;
+  readonly home: string;
+  readonly database: string;
+  readonly artifacts: string;
+  readonly files: string;
+  readonly exports: string;
+  readonly modules: string;
+  readonly secrets: string;
+  readonly sandboxLedger: string;
+}
+
+export function workspacePaths(dir: string): WorkspacePaths {
+  const home = join(dir, '.callsheet');
+  return {
+    dir,
+    home,
+    database: join(home, 'callsheet.db'),
+    artifacts: join(home, 'artifacts'),
+    files: join(home, 'files'),
+    exports: join(home, 'exports'),
+    modules: join(home, 'modules'),
+    secrets: join(home, 'secrets.json'),
+    sandboxLedger: join(home, 'sandbox-ledger.jsonl'),
+  };
+}
+
+/** Makes the `.callsheet` folder, for the user's eyes only and ignored by git. */
+export function makeHome(paths: WorkspacePaths): void {
+  try {
+    for (const dir of [paths.home, paths.artifacts, paths.files, paths.exports, paths.modules])
+      mkdirSync(dir, { recursive: true, mode: 0o700 });
+    writeFileSync(join(paths.home, '.gitignore'), '*\n', { mode: 0o600, flag: 'wx' });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') return;
+    throw new CallsheetError(
+      code === 'ENOSPC' ? 'STORE_FULL' : 'STORE_READ_ONLY',
+      `The workspace folder ${paths.home} cannot be written (${code ?? String(error)}).`,
+      {
+        details: { path: paths.home },
+        next: ['Make the folder writable, or choose another with --workspace <dir>.'],
+        cause: error,
+      },
+    );
+  }
+}

@@ -1,0 +1,121 @@
+import { dirname, resolve } from 'node:path';
+import { loadPlay, saveArtifact, validatePlayInput } from '../play/index.ts';
+import type { RunOptions } from '../run/index.ts';
+import { IDENTITY_FORMAT, timeId } from '../scope/index.ts';
+import { CallsheetError } from '../sdk/index.ts';
+import { type RunRecord, StoreConflict } from '../store/index.ts';
+import type { Workspace } from './open.ts';
+
+export interface RunOrder {
+  /** `file.play.ts` or `file.play.ts#export`, relative to `cwd`. */
+  readonly play: string;
+  readonly cwd: string;
+  readonly input: unknown;
+  readonly maxCredits?: number | undefined;
+  readonly concurrency?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly refresh?: 'all' | readonly string[] | undefined;
+  readonly idempotencyKey?: string | undefined;
+}
+
+/**
+ * Makes a run that is pinned to the play's code as it is now; nothing is executed yet. With an idempotency key that was
+ * used before, the run of that time comes back.
+ */
+export async function newRun(
+  workspace: Workspace,
+  order: RunOrder,
+): Promise<{ readonly run: RunRecord; readonly existed: boolean }> {
+  const { store, committer, clock, chance, paths } = workspace;
+  const { idempotencyKey = null } = order;
+  const earlier = idempotencyKey === null ? undefined : await store.runs.runByIdempotencyKey(idempotencyKey);
+  if (earlier !== undefined) return { run: earlier, existed: true };
+  const loaded = await loadPlay(resolve(order.cwd, order.play), { cacheDir: paths.modules });
+  const input = await validatePlayInput(loaded.play, order.input);
+  const artifact = await saveArtifact(paths.artifacts, loaded, clock);
+  const id = timeId('run', clock, chance);
+  const run = {
+    id,
+    play: loaded.play.name,
+    artifact: artifact.hash,
+    input: JSON.stringify(input),
+    options: JSON.stringify(runOptions(workspace, order, { file: loaded.file, exportName: loaded.exportName })),
+    seed: Buffer.from(chance.bytes(16)).toString('hex'),
+    identityFormat: IDENTITY_FORMAT,
+    createdAt: clock.now(),
+    rootRunId: id,
+    parentRunId: null,
+    replayedFrom: null,
+    idempotencyKey,
+  };
+  try {
+    await committer.commit([{ kind: 'run', run }]);
+  } catch (error) {
+    // Somebody else started it with the same key in this very moment.
+    const other =
+      error instanceof StoreConflict && idempotencyKey !== null
+        ? await store.runs.runByIdempotencyKey(idempotencyKey)
+        : undefined;
+    if (other === undefined) throw error;
+    return { run: other, existed: true };
+  }
+  return { run: await existingRun(workspace, id), existed: false };
+}
+
+function runOptions(workspace: Workspace, order: RunOrder, play: { file: string; exportName: string }): RunOptions {
+  return {
+    cwd: order.cwd,
+    playDir: dirname(play.file),
+    exportName: play.exportName,
+    maxCredits: order.maxCredits ?? null,
+    concurrency: order.concurrency ?? null,
+    limit: order.limit ?? null,
+    refresh: order.refresh ?? [],
+    mode: workspace.mode,
+  };
+}
+
+/** The run of an id, or of the only id that starts with what was typed. Throws RUN_NOT_FOUND. */
+export async function existingRun(workspace: Workspace, id: string): Promise<RunRecord> {
+  const { store } = workspace;
+  const exact = await store.runs.run(id);
+  if (exact !== undefined) return exact;
+  const recent = await store.report.listRuns({ limit: 1000 });
+  const wanted =
+    id === 'last' ? recent.slice(0, 1) : recent.filter((run) => run.id.startsWith(id) || run.id.endsWith(id));
+  const [only] = wanted;
+  if (only !== undefined && wanted.length === 1) return only;
+  const several =
+    wanted.length > 1
+      ? ` ${wanted.length} runs fit: ${wanted
+          .slice(0, 5)
+          .map((run) => run.id)
+          .join(', ')}.`
+      : '';
+  throw new CallsheetError('RUN_NOT_FOUND', `There is no run '${id}' in ${workspace.paths.dir}.${several}`, {
+    details: { runId: id },
+    next: ['callsheet runs list'],
+  });
+}
+
+/** Changes what a run was started with, for its next attempt: a higher limit, say. */
+export async function resumeOptions(
+  workspace: Workspace,
+  run: RunRecord,
+  change: {
+    readonly maxCredits?: number | undefined;
+    readonly concurrency?: number | undefined;
+    readonly retryFailed?: boolean | undefined;
+  },
+): Promise<void> {
+  const options = JSON.parse(run.options) as RunOptions;
+  const next: RunOptions = {
+    ...options,
+    retryFailed: change.retryFailed === true,
+    ...(change.maxCredits !== undefined && { maxCredits: change.maxCredits }),
+    ...(change.concurrency !== undefined && { concurrency: change.concurrency }),
+  };
+  await workspace.committer.commit([
+    { kind: 'runOptions', fence: { runNo: run.no, attempt: run.attempt }, options: JSON.stringify(next) },
+  ]);
+}

@@ -1,0 +1,323 @@
+/**
+ * What the design promises, one id and one sentence for each promise. Data only: `verifies` in requirements.ts names
+ * these ids, `requirements.test.ts` fails for an id without a test, `docs/requirements.md` is generated from here.
+ *
+ * An id is never renamed or given another meaning. The part before the first dash is the group.
+ */
+
+/** Promises that this release keeps: each needs a test. */
+export const REQUIREMENTS = {
+  // 20-plays: definePlay, steps, results
+  'PLAY-FORMS-1': 'definePlay takes (name, fn, options) and ({ id, run, … }) and makes the same handle of both.',
+  'PLAY-NAME-1': 'A play name is trimmed, not empty and at most 200 characters of any script.',
+  'PLAY-OPTIONS-1': 'An option that definePlay does not know is kept as a check warning, never silently dropped.',
+  'PLAY-EXPORTS-1': 'A file may export several plays; #export picks one, and where none is named the error lists them.',
+  'PLAY-MODULES-1':
+    'A play, tool or config file may import from callsheet and from deepline, in any folder, without a node_modules.',
+  'PLAY-BUNDLE-1':
+    'A play with local and JSON imports is bundled offline into one artifact named by the hash of its code.',
+  'PLAY-BUNDLE-2': 'The artifact hash does not depend on where the folder of the play lies.',
+  'PLAY-BUNDLE-3': 'The sdk is never bundled: errors and brands of a play are those of the running release.',
+  'PLAY-PINNED-1': 'A run executes the bytes of its artifact, whatever the play file says later.',
+  'PLAY-SYNTAX-1': 'A syntax error in a play is reported with file and line.',
+  'PLAY-INPUT-1':
+    'The input is checked against the schema of the play before the run starts, and the error names the field.',
+  'PLAY-INPUT-2': 'ctx.input is deeply frozen.',
+  'PLAY-RESULT-1':
+    'A play returns JSON with datasets in it as handles; anything else fails the run with the path of the value.',
+  'PLAY-RESULT-2': 'Results are never truncated.',
+  'PLAY-CHECK-1': 'check finds unknown tools (with the nearest names), missing secrets and a dataset used as an array.',
+  'PLAY-CHECK-2':
+    'check warns of Date.now, Math.random, fs, bare fetch and process.env outside a step, and never refuses for them.',
+  'STEPS-ORDER-1': 'Steps run in order, and each sees the row with the results of the steps before it.',
+  'STEPS-SKIP-1': 'A step that runIf leaves out is null.',
+  'STEPS-NEST-1': 'A nested steps program is a step; every step is a child column with its own provenance.',
+  'STEPS-UNAVAILABLE-1':
+    'continueOnProviderUnavailable passes over transient and exhausted provider failures and over nothing else.',
+  'STEPS-DEFINE-1': 'A steps program with a bad name, a duplicate name or no return is refused when it is written.',
+  'TYPES-WRONG-USE-1':
+    'Wrong use of the sdk does not compile: dataset as array, sync map, unknown key field, a tool without effect.',
+
+  // 20-plays: ctx
+  'CTX-NOW-1': 'ctx.now is recorded and the same on every attempt.',
+  'CTX-CHANCE-1':
+    'ctx.random and ctx.uuid derive from seed, scope and key or counter, and are the same on every attempt.',
+  'CTX-STEP-1': 'ctx.step runs its function once and gives its JSON result to every later attempt.',
+  'CTX-STEP-2': 'With staleAfterSeconds or semanticKey, a step result is a receipt that later runs of the play reuse.',
+  'CTX-STEP-3': 'A step result that is not JSON fails with the path of the value.',
+  'CTX-RUNSTEPS-1': 'ctx.runSteps runs a steps program over one value.',
+  'CTX-FETCH-1': 'ctx.fetch records its answer once: a later attempt sends nothing and sees the same answer.',
+  'CTX-FETCH-2': 'A mutating ctx.fetch without an Idempotency-Key header is refused.',
+  'CTX-FETCH-3': 'A status outside 2xx throws CtxFetchHttpError with status and body, unless throwOnError is false.',
+  'CTX-FETCH-4': 'auth takes secret handles only and needs https, loopback excepted.',
+  'CTX-FETCH-5': 'transient: true is never stored.',
+  'CTX-LOG-1': 'ctx.log is a run event, with the row where it is called in one.',
+  'CTX-CONSOLE-1': 'console.* in a play goes to the log of the run, never to stdout.',
+  'CTX-EXECUTE-1':
+    'ctx.tools.execute takes a request object, the old positional form, and force as the old name of refresh.',
+  'CTX-NESTED-1': 'A dataset inside a row is refused with the way out in the message.',
+  'CTX-LATER-1': 'A call that this release does not support is refused with that word, never half done.',
+
+  // 20-plays: tools, results, errors
+  'TOOL-DEFINE-1':
+    'A tool without id, effect, input or exactly one of request and run is refused with what is missing.',
+  'TOOL-DEFAULTS-1': 'Provider, version, cost and limits of a tool have the defaults of the design.',
+  'TOOL-CATALOGUE-1': 'Every exported tool of every file under tools/, and those of the config, are in the catalogue.',
+  'TOOL-UNKNOWN-1': 'An unknown tool is refused with the nearest names.',
+  'TOOL-INPUT-1': 'An input that does not fit names tool and field before anything is paid.',
+  'TOOL-SCHEMAS-1': 'Standard Schema and JSON Schema are both accepted as input and output.',
+  'TOOL-READING-1':
+    'Without response: 2xx is completed, 204 and noResult statuses are no_result, an unlisted 404 is rejected.',
+  'TOOL-BODY-1': 'A body that is neither string nor bytes is sent as JSON.',
+  'TOOL-FUNCTION-1':
+    'A function tool that returns null or undefined is no_result; a thrown error ends as endsAs says, else rejected for reads and ambiguous for writes.',
+  'TOOL-EXTRACT-1':
+    'What extract names can be read by values and by extractedValues.get, and is null where it is not found.',
+  'RESULT-SHAPE-1': 'A result has status, data, values, execution and the accessors that hosted plays read.',
+  'RESULT-NORESULT-1': 'no_result is an answer: paid, recorded and not an error.',
+  'ERROR-UNAVAILABLE-1': 'isProviderUnavailable is true exactly for transient and exhausted provider failures.',
+  'ERROR-FATAL-1': 'A run-fatal error ends the run whatever the play catches or returns, and no later call goes out.',
+  'ERROR-CODES-1':
+    'docs/errors.md lists every error code with its meaning, exit code and what to do, and is equal to the code.',
+  'ERROR-NEXT-1': 'Every failed command names the place and the next step.',
+
+  // 30-calls: identity
+  'KEY-CANON-1': 'Two equal inputs have one key: key order, -0 and absent versus undefined never make a second.',
+  'KEY-CANON-2': 'Two different inputs have two keys: strings are not trimmed and numbers not rounded.',
+  'KEY-CANON-3': 'What is not plain JSON is refused with its path, never guessed.',
+  'KEY-AUTH-1': 'A rotated secret of the same account buys nothing again.',
+  'KEY-AUTH-2': 'Another account, base URL, the sandbox or a fixture shares no answers.',
+  'KEY-REUSE-1': 'Two plays, or two runs, that ask the same question of a read share the answer.',
+  'KEY-REUSE-2': "reuse narrows sharing to the play or run, and 'never' forbids it.",
+  'KEY-VERSION-1': 'A new tool version asks again, unless reads lists the version of the receipt.',
+  'KEY-CALL-1': 'Two identical calls in one row are two calls; the same call on a later attempt is one.',
+  'KEY-CALL-2': 'The identity of a call does not depend on the order in which rows or peers happen to run.',
+  'KEY-WRITE-1': 'A write is shared with no other call and no other run; the same write resumed is one.',
+  'KEY-OPERATION-1': 'The idempotency key of a shared read is that of the question, of a write that of the call.',
+  'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
+
+  // 30-calls: where the answer comes from
+  'CALL-JOURNAL-1':
+    'A call that ended in an earlier attempt of the run returns the original result unchanged, execution included.',
+  'CALL-JOURNAL-2': 'A failure that was delivered to the play is journalled: a later attempt sees it and pays nothing.',
+  'CALL-RECEIPT-1': 'A question that a receipt answers is not bought again.',
+  'CALL-STALE-1': 'staleAfterSeconds is measured at the recorded start of the run, the same for all rows and attempts.',
+  'CALL-REFRESH-1': 'refresh and staleAfterSeconds: 0 buy a new answer, but never on a replay.',
+  'CALL-REFRESH-2': 'A refresh adds a newer receipt and leaves the older ones as they are.',
+  'CALL-COALESCE-1': 'The same question asked many times at once is one paid operation.',
+  'CALL-COALESCE-2':
+    'When the leader of a question ends without an answer that others may take, the oldest follower leads.',
+  'CALL-DURABLE-1': 'The receipt is on disk before the author sees the answer.',
+  'CALL-GROUPED-1': 'Reads of receipts are grouped over all calls of a turn and bounded in bytes.',
+  'CALL-RAW-1':
+    'The raw answer is stored before any code of the tool sees it: a mended extract or response gets right cells and buys nothing.',
+  'CALL-CONTRACT-1':
+    'Tool code that throws or returns a wrong shape ends in ToolContractError, and the paid answer is kept.',
+  'CALL-CONTRACT-2':
+    'After a contract error further calls of that tool in the run are held, unless continueOnContractError.',
+  'CALL-OUTPUT-1': 'An output that does not fit is a warning with the path; with strict it is a contract error.',
+  'CALL-PENDING-1': 'An answer that reads as pending is kept but never reused.',
+  'CALL-STALE-ATTEMPT-1': 'A paid answer that arrives for a stale attempt is kept; its rows and journal are not.',
+
+  // 30-calls: delivery
+  'DELIVER-ENDING-1':
+    'Every status ends as the table of the design says: answered, rejected, deferred, inProgress or ambiguous.',
+  'DELIVER-NOT-SENT-1': 'DNS, refused, TLS and reset-at-accept failures end as notDispatched.',
+  'DELIVER-AMBIGUOUS-1': 'A time-out or reset after dispatch and a truncated body end as ambiguous.',
+  'DELIVER-CLASSIFY-1': 'classify of a tool overrides the ending of a status.',
+  'DELIVER-REDIRECT-1': 'A redirect is not followed: it is rejected.',
+  'DELIVER-LARGE-1': 'A 30 MB answer, a non-JSON answer and an empty answer each end with a result or a clear error.',
+  'DELIVER-ERRORS-1':
+    'Each refusal of a provider (401, 402, 403, 404, 422, 429, 500, time-out, reset) has a code of its own.',
+  'RETRY-SAFE-1':
+    'deferred and notDispatched are tried again, bounded, and never before the time that the provider named.',
+  'RETRY-REJECTED-1': 'rejected is never tried again.',
+  'RETRY-WRITE-1': 'An ambiguous write without an idempotency key is never sent again: it ends in doubt.',
+  'RETRY-PROGRESS-1': 'inProgress waits and asks again under the same key, and is not another try.',
+
+  // 40-datasets
+  'DATA-ORDER-1': 'One admitted row in, one row out, in input order, whatever finishes first.',
+  'DATA-SOURCES-1': 'Arrays, iterables, async iterables, datasets and files are all sources.',
+  'DATA-HANDLE-1': 'count, first, at, peek, materialize, for await, filter and map read from the store.',
+  'DATA-ARRAY-1': 'Using a dataset as an array fails with a message that shows the right call.',
+  'DATA-ADMIT-1':
+    'The source is read once and whole before the first call; later attempts use the frame, whatever the source says now.',
+  'DATA-ADMIT-2':
+    'A replay with another dataset key or other columns fails with the first difference before anything is paid.',
+  'DATA-RANGE-1': 'Processing works on a range of the frame and needs no row outside it.',
+  'DATA-KEY-1':
+    'A key is a field, a list of fields or a function; without one it is the content with its occurrence number.',
+  'DATA-KEY-2': 'Null, empty and non-scalar keys are refused with the row numbers.',
+  'DATA-KEY-3':
+    'Of rows with one key the first runs; later ones are skipped, counted, and take over its derived columns in the export.',
+  'DATA-KEY-4': 'A key function that gives another value on its second call is refused.',
+  'DATA-KEY-5': 'Two keys whose 64-bit digests meet are still two rows.',
+  'DATA-COLUMN-1': 'Columns run in order, and a later one sees the earlier ones.',
+  'DATA-COLUMN-2': 'A column that would hide an input column is refused unless replace is set.',
+  'DATA-COLUMN-3': 'runIf false gives null, and an undefined result is null.',
+  'DATA-COLUMN-4': 'previousCell is the value of the last run of this play over this dataset, or undefined.',
+  'DATA-ERROR-1':
+    'A resolver that throws fails its row only: earlier cells stay, the error has code and column, the others go on.',
+  'DATA-ERROR-2': 'onRowError fail commits what is finished and then ends the run.',
+  'DATA-PURE-1': 'A dataset whose resolvers call nothing of ours awaits nothing per cell and writes no journal.',
+  'DATA-PROVENANCE-1':
+    'Every cell knows which leg answered, which were tried and why not, source, credits, time, receipt and code version.',
+  'DATA-POOL-1': 'A slow row never blocks the start of the next, and at most concurrency rows are in flight.',
+  'DATA-POOL-2': 'A row goes on as soon as its own receipt is on disk; it never waits for the calls of its neighbours.',
+  'DATA-MEMORY-1': 'Memory is bounded by the pool and by bytes, not by the number of rows.',
+  'DATA-NETNEW-1':
+    'net_new admits no key that another run of the play has finished or claimed, and failure or cancel releases claims.',
+  'DATA-VERSION-1': 'A later run never changes what an earlier one exports.',
+  'DATA-PROGRESS-1': 'At any moment total = queued + active + waiting + completed + failed + skipped.',
+  'DATA-PROGRESS-2': 'Counters come from what was recorded; started counts the rows of earlier attempts too.',
+
+  // 50-runs
+  'RUN-STATES-1': 'A run is queued, running, waiting, completed, failed or cancelled, and the store alone says which.',
+  'RUN-COMPLETED-1': 'completed means that every row and receipt is on disk and exportable.',
+  'RUN-RESUME-1': 'A killed run goes on to the same output bytes, and no recorded call is done again.',
+  'RUN-RESUME-2': 'A resume executes the artifact of the start, also when the file was edited or deleted.',
+  'RUN-FENCE-1': 'Journal, boundaries, frames and rows of a stale attempt are refused with StaleAttemptError.',
+  'RUN-LEASE-1':
+    'A run that another live process works on is not taken over; one whose process is provably gone is taken at once.',
+  'RUN-INTERRUPT-1': 'Ctrl-C stops admitting, records the calls in flight and exits 130 with the command that resumes.',
+  'RUN-BOUNDARY-1': 'A boundary kind that this release does not know is an error, never skipped.',
+  'RUN-UNAWAITED-1': 'Calls that the play did not await are awaited and recorded before the run ends.',
+  'RUN-CANCEL-1': 'A cancelled run makes no new call, records those in flight and keeps finished rows.',
+  'RUN-TOOL-CHANGED-1': 'A resume warns of a tool whose definition changed under one version.',
+
+  // 60-governor
+  'PACE-WINDOW-1': 'No sliding window ever holds more dispatches than declared, with several windows at once.',
+  'PACE-USE-1': 'Under a backlog at least 98% of a declared rate is used.',
+  'PACE-STARVE-1': 'Nobody who waits for a slot starves.',
+  'PACE-CONCURRENCY-1': 'No more requests are in flight than the declared concurrency.',
+  'PACE-ACCOUNT-1': 'Limits belong to the provider account: all its tools and rows share them.',
+  'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
+  'BUDGET-LIMIT-1':
+    'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',
+  'BUDGET-OUT-1': 'Out of credits is run-fatal, loses nothing finished, and is never a miss.',
+
+  // 10-architecture: store
+  'STORE-ATOMIC-1': 'What is committed together is stored together or not at all.',
+  'STORE-GROUP-1':
+    'Writes of one turn are one group; a failed group is retried member by member, so that a bad write rejects only itself.',
+  'STORE-POINTER-1': 'A pointer shares the fate of its receipt.',
+  'STORE-FENCE-1': 'State is fenced by run and attempt; facts are accepted from any attempt.',
+  'STORE-CONFORM-1': 'Every store adapter passes the same conformance suite.',
+  'STORE-MIGRATE-1': 'Migrations are numbered, checked by checksum and applied in a transaction at open.',
+  'STORE-NEWER-1': 'A database of a newer release is refused with both versions named.',
+  'STORE-HELD-1':
+    'A database that another process holds makes us wait and then say STORE_HELD, without freezing the event loop.',
+  'STORE-READONLY-1': 'A read-only database, a full disk and a damaged file each have their own code.',
+  'STORE-BREAKER-1': 'A paid answer that cannot be stored stops all further provider calls of the process.',
+  'STORE-MODE-1': 'Files of the workspace are made with user-only permissions.',
+
+  // 70-interfaces: files
+  'FILE-ENCODING-1': 'UTF-8 with and without BOM, UTF-16 and Windows-1252 are told apart, read right and reported.',
+  'FILE-DELIMITER-1': 'Comma, semicolon, tab, pipe and a sep= line are recognised.',
+  'FILE-QUOTES-1': 'Quotes, escapes, line breaks inside fields and CRLF lose nothing.',
+  'FILE-RAGGED-1': 'Ragged rows are kept and reported with line numbers.',
+  'FILE-HEADERS-1': 'Duplicate and empty headers are named apart and reported.',
+  'FILE-EMPTY-1': 'A missing, an empty and a header-only file each say what they are.',
+  'FILE-VALUES-1': 'Values stay strings: no lost leading zeros, no dates invented.',
+  'FILE-ODD-1': 'NUL bytes and fields of megabytes are read or refused with the line, never lost.',
+  'FILE-COLUMNS-1':
+    'columns and rename map headers; case, space and underscore differences are forgiven when one header fits.',
+  'FILE-REQUIRED-1': 'A missing required column fails before the first paid call and lists what was found.',
+  'FILE-JSONL-1': 'JSONL and JSON arrays are read, and a bad line is named.',
+  'FILE-STAGED-1': 'A file is staged by digest: later attempts read the copy, whatever became of the file.',
+  'FILE-OUT-1':
+    'An output has the own columns of the user in their order and spelling, then the derived ones, objects as JSON.',
+  'FILE-OUT-2': 'A CSV that is written and read again has the same values.',
+  'FILE-OUT-3': '--excel writes a BOM, makes cells that a spreadsheet would execute inert, and reports them.',
+  'FILE-OUT-4':
+    'An output is written beside its place and renamed, never over an input; an interrupted export leaves nothing half.',
+
+  // 70-interfaces: command line
+  'CLI-INIT-1': 'init writes a workspace that runs, never overwrites a file, and prints commands that work.',
+  'CLI-WORKSPACE-1': 'The workspace is the nearest folder upwards, or what --workspace or CALLSHEET_WORKSPACE says.',
+  'CLI-CONFIG-1': 'A config that does not fit its schema is refused with the path of the error.',
+  'CLI-STDOUT-1': 'Data goes to stdout and everything else to stderr; with --json stdout is one JSON document.',
+  'CLI-JSON-1': 'The JSON of run, runs list, runs show, plan and why has the shapes of the design, and is pinned.',
+  'CLI-EXIT-1': 'The exit codes are those of the design.',
+  'CLI-ERROR-JSON-1': 'A failed command with --json prints error with code, message, details and next.',
+  'CLI-HELP-1': 'Every command has help with examples.',
+  'CLI-CONFIRM-1':
+    'A run that may cost more than confirmAbove asks in a terminal, and elsewhere needs --yes or --max-credits.',
+  'CLI-PLAN-1': 'plan buys nothing and counts new calls, receipts, skips and blocks by column and leg.',
+  'CLI-WHY-1': 'why shows for a row where each value came from, or why there is none.',
+  'CLI-ERRORS-1':
+    'runs errors groups failed rows by code and message, with counts, samples and the command that mends each group.',
+  'CLI-EXPORT-1':
+    'A finished or interrupted run can be exported as CSV or JSONL, all rows or completed or failed ones.',
+  'CLI-IMPORT-1': 'A run prints its import report first: encoding, delimiter, renamed headers, ragged rows, keys.',
+  'CLI-SECOND-RUN-1':
+    'A second run of the same play over the same file buys nothing, says so, and writes the same bytes.',
+  'CLI-RECEIPTS-1':
+    'receipts list, show and evict work; evicting ends reuse, and the bytes stay while a run points at them.',
+  'CLI-TOOLS-1': 'tools list, describe and call work; call leaves a receipt like any other.',
+  'CLI-LIMIT-1': '--limit takes the first n rows of every file.',
+  'CLI-NODE-1': 'An older Node.js gets one line with the way out.',
+  'CLI-OUTPUT-1': 'An output path equal to the input, or in a missing folder, is refused before anything is paid.',
+
+  // 80-quality: security; sandbox
+  'SECRET-HANDLE-1':
+    'A secret handle that reaches an input, a result, a log or JSON.stringify is a SecretLeakError that names the place.',
+  'SECRET-GREP-1':
+    'No value of a secret is in the database, logs, exports, errors or --json output, also when a provider echoes it.',
+  'SECRET-SOURCES-1':
+    'Secrets come from the environment, .env or the encrypted file, and a missing one is named with the command that sets it.',
+  'SECRET-STORE-1': 'The encrypted file cannot be read with another key, and secrets commands never print a value.',
+  'SECRET-DECLARED-1': 'A tool or play reads only the secrets that it declares.',
+  'SANDBOX-SEED-1': 'The sandbox answers by seed and input: the same question has the same answer.',
+  'SANDBOX-LIMITS-1': 'The sandbox enforces its limits with 429 and Retry-After in each spelling.',
+  'SANDBOX-IDEMPOTENCY-1': 'The sandbox honours Idempotency-Key and charges once.',
+  'SANDBOX-FAULTS-1': 'The sandbox can be slow, fail, reset before or after the work, and answer rubbish, when told.',
+  'SANDBOX-LEDGER-1': 'The ledger lists what the sandbox did and charged.',
+  'SANDBOX-LOOPBACK-1': 'What listens does so on loopback and checks Host.',
+} as const satisfies Record<string, string>;
+
+/** Promises of later work. A test may name them already; none is required to. */
+export const LATER = {
+  // stop anywhere
+  'SUSPEND-NEVER-THROWN-1': 'A suspension is never thrown: no catch, finally, allSettled, race or retry loop sees it.',
+  'SUSPEND-ROW-1': 'Inside a dataset a suspension parks that row only.',
+  'SUSPEND-FLIGHT-1': 'Calls in flight at a suspension are recorded, and queued ones never start.',
+  'SUSPEND-SLEEP-1': 'ctx.sleep is a durable timer.',
+  'EVENT-DELIVERY-1':
+    'A signal is durable before it is acknowledged; early, late, double and wrong ones are each handled.',
+  'EVENT-TIMEOUT-1':
+    'The time-out policy is saved when a wait is armed; answer against time-out is one atomic transition.',
+  'EVENT-TOOL-1': 'An event tool sends once, waits, and runs its finaliser before a time-out counts.',
+  'CHILD-INLINE-1': 'An inline child has its own scope path, and its calls, cost and progress roll up.',
+  'CHILD-LIMITS-1': 'Cycles, depth over 8 and more than 100 children of a row are refused.',
+  'CHILD-ASYNC-1': 'runPlayAsync starts exactly one run for an invocation key.',
+  'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
+  'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 10.',
+  'RETRY-SECRET-1': 'A 401 or 403 reads the source of the secret again once and tries again if it changed.',
+  'INTENT-1': 'An intent is durable before a write without provider idempotency goes out, and is never sent twice.',
+  'INTENT-RESOLVE-1': 'runs resolve settles what is in doubt, and reruns inherit what is not resolved.',
+  'RESCUE-1': 'A paid answer that the store cannot take goes to the rescue file and is imported at the next start.',
+  'RERUN-EXACT-1': 'A rerun reuses the exact receipts of its source run, whatever their age.',
+  'RERUN-SELECT-1': 'rerun takes --failed, --empty, --rows, --column, --refresh and --code.',
+  'START-KEY-1': 'The same client idempotency key starts one run.',
+  'WORKER-1': 'callsheet worker takes due and waiting runs, several at once, and stops gracefully.',
+  'CHAOS-KILLS-1':
+    'Over random kills the output bytes are those of an undisturbed run, and no recorded call is charged twice.',
+  'GOLDEN-JOURNALS-1': 'Suspended runs of every release can be resumed by later ones.',
+  // limits and money
+  'PACE-FAIR-1': 'A huge run cannot starve a small one.',
+  'PACE-ADAPTIVE-1': 'Where no concurrency is declared it adapts.',
+  'PACE-GATE-1':
+    'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
+  'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
+  'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
+  'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
+  'BATCH-MEMBERS-1': 'Every member of a batch keeps its own identity, receipt, cost and failure.',
+  'BATCH-POISON-1': 'A poison row does not fail its neighbours.',
+  'JOB-HANDLE-1':
+    'The handle of a provider job is durable at once, and a resume polls instead of starting a second job.',
+  'BUDGET-TREE-1': 'A tree of runs draws on the budget of its root, and the workspace on a limit for each day.',
+  'PLAN-EXPECTED-1': 'plan expects costs by the hit rates of earlier receipts.',
+} as const satisfies Record<string, string>;
+
+export type RequirementId = keyof typeof REQUIREMENTS | keyof typeof LATER;
