@@ -19,7 +19,11 @@ interface Step {
 }
 
 const STEPS: readonly Step[] = [
-  { name: 'format', what: 'format and lint', command: ['node_modules/@biomejs/biome/bin/biome', 'ci', '.'] },
+  {
+    name: 'format',
+    what: 'format and lint',
+    command: ['node_modules/@biomejs/biome/bin/biome', 'ci', '--colors=off', '.'],
+  },
   { name: 'lint', what: 'typed lint', command: ['node_modules/eslint/bin/eslint.js', '.', '--max-warnings=0'] },
   { name: 'types', what: 'types', command: ['node_modules/typescript/bin/tsc', '--noEmit', '-p', '.'] },
   { name: 'rooms', what: 'layer rule', command: ['scripts/check-rooms.ts'] },

@@ -1,3 +1,4 @@
+import { Halted } from '../scope/index.ts';
 import type { AnswerSource } from '../sdk/index.ts';
 import type { Failure } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
@@ -79,6 +80,10 @@ async function stored(run: CallRun, question: Question): Promise<Found | undefin
 }
 
 async function buy(run: CallRun, question: Question): Promise<Found> {
+  if (run.planning !== undefined) {
+    run.planning.missed(question);
+    throw new Halted('a plan buys nothing');
+  }
   const bought = await deliver(run, question);
   if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
   const { permit } = bought;

@@ -6,6 +6,7 @@ import type { Catalogue, Transport } from '../tool/index.ts';
 import type { Claims } from './claims.ts';
 import type { Journal } from './journal.ts';
 import type { Lookup } from './lookup.ts';
+import type { Planning } from './planning.ts';
 import type { Settlements } from './settlements.ts';
 
 /** What all runs of one process share. */
@@ -42,17 +43,20 @@ export interface CallRun {
   readonly signal: AbortSignal;
   /** Aborted when nothing new may go out: with `Halted`, or with the error that ends the run. */
   readonly halt: AbortSignal;
+  /** Set where a plan counts calls instead of making them. */
+  readonly planning?: Planning | undefined;
   /** Throws the halt's reason, or StaleAttemptError once the lease is over. */
   assertGoing(): void;
   raiseFatal(error: RunFatalError): void;
   event(event: { type: string; level: 'info' | 'warn' | 'error'; message: string; data?: string }): void;
   /** Told of every call that ends, for counters. */
   ended(call: {
-    tool: string;
-    path: string;
-    outcome: string;
-    source: string;
-    credits: number;
-    replayed: boolean;
+    readonly tool: string;
+    readonly datasetNo: number;
+    readonly path: string;
+    readonly outcome: string;
+    readonly source: string;
+    readonly credits: number;
+    readonly replayed: boolean;
   }): void;
 }

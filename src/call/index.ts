@@ -4,5 +4,6 @@ export type { CallProcess, CallRun } from './env.ts';
 export { executeCall } from './execute.ts';
 export { Journal } from './journal.ts';
 export { Lookup } from './lookup.ts';
+export { type PlannedCall, Planning } from './planning.ts';
 export { receiptName } from './result.ts';
 export { Settlements } from './settlements.ts';

@@ -116,6 +116,7 @@ function settle(run: CallRun, question: Question, ended: Ended): void {
   run.settlements.add(question.scope.place, ended.credits);
   run.ended({
     tool: question.tool.id,
+    datasetNo: question.scope.place.datasetNo,
     path: question.scope.path,
     outcome: ended.outcome,
     source: ended.source,

@@ -12,7 +12,15 @@ import { CallResult, executionOf } from './result.ts';
 export async function replay(run: CallRun, question: Question, entry: CallEntry): Promise<ToolResult> {
   const { tool, callId } = question;
   const { outcome, source, credits, at, durationMs, receiptId } = entry;
-  run.ended({ tool: tool.id, path: entry.path, outcome, source, credits, replayed: true });
+  run.ended({
+    tool: tool.id,
+    datasetNo: question.scope.place.datasetNo,
+    path: entry.path,
+    outcome,
+    source,
+    credits,
+    replayed: true,
+  });
   run.settlements.add(question.scope.place, credits);
   if (entry.toolDigest !== tool.digest) warnOfChange(run, question);
   if (entry.error !== null) throw thawError(entry.error);

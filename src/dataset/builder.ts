@@ -53,7 +53,11 @@ function builderOf(host: DatasetHost, chain: Chain): DatasetBuilder<unknown, unk
       const column = defineColumn(chain.key, { name, resolver, options }, chain.columns);
       return builderOf(host, { ...chain, columns: [...chain.columns, column] }) as never;
     },
-    run: (options?: unknown) => runDataset(host, chain, options),
+    run(options?: unknown) {
+      const running = runDataset(host, chain, options);
+      host.started(running);
+      return running;
+    },
   };
 }
 
@@ -67,7 +71,7 @@ async function runDataset(host: DatasetHost, chain: Chain, options: unknown): Pr
   const end = await process(host, opened, { chain, settings, counters });
   const { frame } = opened;
   const { datasetNo, total } = frame.record;
-  if (end === 'parked')
+  if (end === 'parked' && host.planning !== true)
     host.event({
       type: 'dataset.parked',
       level: 'info',
@@ -75,7 +79,7 @@ async function runDataset(host: DatasetHost, chain: Chain, options: unknown): Pr
       datasetNo,
       data: JSON.stringify({ parked: counters.waiting }),
     });
-  if (end !== 'drained') return never();
+  if (end === 'stopped' || (end === 'parked' && host.planning !== true)) return never();
   const { completed, failed, skipped } = counters.snapshot();
   host.event({
     type: 'dataset.completed',
@@ -197,6 +201,6 @@ function settingsOf(host: DatasetHost, dataset: string, options: unknown): RunSe
     mode: oneOf('mode', ['upsert', 'net_new'], 'upsert'),
     onRowError: oneOf('onRowError', ['isolate', 'fail'], 'isolate'),
     concurrency: count('concurrency', host.concurrency),
-    maxParked: count('maxParked', DEFAULT_MAX_PARKED),
+    maxParked: host.planning === true ? Number.POSITIVE_INFINITY : count('maxParked', DEFAULT_MAX_PARKED),
   };
 }

@@ -26,8 +26,12 @@ export interface DatasetHost {
   readonly replay: boolean;
   /** `resume --retry-failed`: rows that ended failed are run again. */
   readonly retryFailed?: boolean;
+  /** A plan is made: rows park where a call is not answered, and `.run()` gives what there is. */
+  readonly planning?: boolean;
   /** One for each attempt (`new RunDatasets()`), shared with inline children. */
   readonly datasets: RunDatasets;
+  /** Told of every `.run()`: the run waits for it, whether the play does or not. */
+  started(running: Promise<unknown>): void;
   /** A ctx for author's code at this scope. Cheap: called for each cell and leg. */
   rowCtx(scope: Scope): RowCtx;
   /**

@@ -29,15 +29,15 @@ export class RowRecords {
     this.#datasetNo = datasetNo;
   }
 
-  /** Hands a record over; `settled` is told when it is durable, or why it is not. */
-  put(row: RowRecord, settled: (error: unknown | undefined) => void): void {
+  /** Hands a record over; `owner` is told when it is durable, or why it is not. */
+  put(row: RowRecord, owner: { settled(error: unknown | undefined): void }): void {
     const bytes = row.cells.length + (row.error?.length ?? 0) + 100;
     this.#rows++;
     this.#bytes += bytes;
     this.#committer.defer([{ kind: 'row', fence: this.#fence, datasetNo: this.#datasetNo, row }], (error) => {
       this.#rows--;
       this.#bytes -= bytes;
-      settled(error);
+      owner.settled(error);
       const waiting = this.#waiting;
       if (waiting === undefined || this.#rows > waiting.rows || this.#bytes > MOST_BYTES / 2) return;
       this.#waiting = undefined;

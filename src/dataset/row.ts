@@ -71,6 +71,8 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   #outcomes: LegOutcome[];
   #errors: Map<number, LegError> | undefined;
   #ended = false;
+  #state: RowState = 'completed';
+  #credits = 0;
   #onValue: ((value: unknown) => void) | undefined;
   #onError: ((error: unknown) => void) | undefined;
 
@@ -200,20 +202,19 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     this.#end('failed', this.#describe(error));
   }
 
-  /** The run ends around the row; its slot is not given back, so that nothing takes its place. */
+  /** The run ends around the row: it keeps its slot, so that nothing takes its place, and its gate, which the run closes. */
   #leaveUnrecorded(): void {
     this.#ended = true;
-    this.#job.host.closeRow(this.#gate);
   }
 
   #end(state: 'completed' | 'failed', error: RowError | null): void {
     this.#ended = true;
     if (this.#gate.inFlight === 0) this.#record(state, error);
-    else void this.#settled().then(() => this.#record(state, error));
+    else void this.#quiet().then(() => this.#record(state, error));
   }
 
   /** Waits for all effects of the row, and for those that their ends set off. */
-  async #settled(): Promise<void> {
+  async #quiet(): Promise<void> {
     while (this.#gate.inFlight > 0) {
       await this.#gate.idle();
       await new Promise<void>((resolve) => setImmediate(resolve));
@@ -228,7 +229,7 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   async #parkWhenIdle(): Promise<void> {
     // A turn of the event loop lets author's code that was only waiting for itself come to its end.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    await this.#settled();
+    await this.#quiet();
     if (this.#ended || !this.#job.host.admitting()) return;
     this.#ended = true;
     this.#record('parked', null);
@@ -242,9 +243,14 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
       return;
     }
     // A parked row keeps its gate: the run closes it when the attempt ends, and what it waits for stays armed.
-    if (state !== 'parked') host.closeRow(this.#gate);
+    if (state !== 'parked') {
+      this.#gate.close();
+      host.closeRow(this.#gate);
+    }
     const credits = host.takeRowCredits(datasetNo, this.ordinal);
     const traced = job.traced || error !== null;
+    this.#state = state;
+    this.#credits = credits;
     job.records.put(
       {
         ordinal: this.ordinal,
@@ -255,19 +261,21 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
         credits,
         at: host.clock.now(),
       },
-      (failure) => {
-        if (failure !== undefined) job.unwritten(failure);
-        else this.#count(state, credits);
-      },
+      this,
     );
     if (error !== null) job.failed(this, error);
     job.left(this, state);
   }
 
-  #count(state: RowState, credits: number): void {
+  /** Its record is durable, or was refused. */
+  settled(failure: unknown | undefined): void {
+    if (failure !== undefined) {
+      this.#job.unwritten(failure);
+      return;
+    }
     const { counters } = this.#job;
-    if (state !== 'parked')
+    if (this.#state !== 'parked')
       for (let leg = 0; leg < this.#outcomes.length; leg++) counters.leg(leg, this.#outcomes[leg] ?? 'none');
-    counters.recorded(this, state, credits);
+    counters.recorded(this, this.#state, this.#credits);
   }
 }

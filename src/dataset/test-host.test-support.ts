@@ -89,6 +89,8 @@ export interface TestRun {
   readonly gates: { readonly gate: Gate; readonly suspended: () => void }[];
   /** Ends the attempt: no further row starts. */
   stop(): void;
+  /** Resolves when nothing goes on without a clock or a person. */
+  idle(): Promise<void>;
 }
 
 export interface TestRunOptions {
@@ -139,13 +141,14 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     replay: attempt > 1,
     retryFailed: options.retryFailed ?? false,
     datasets: new RunDatasets(),
+    started: (running) => void running.catch(() => {}),
     rowCtx: options.rowCtx ?? ((at) => ({ path: at.path }) as unknown as RowCtx),
     openRow: (suspended) => {
       const gate = new Gate();
       run.gates.push({ gate, suspended });
       return gate;
     },
-    closeRow: (gate) => gate.close(),
+    closeRow: () => {},
     admitting: () => admitting,
     fatal: () => run.fatal.length > 0,
     prepareRows: async (_no, ordinals) => void run.prepared.push(...ordinals),
@@ -163,6 +166,7 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     stop: () => {
       admitting = false;
     },
+    idle: () => turns(),
   };
 }
 

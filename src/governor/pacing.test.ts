@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import type { ProviderLimits } from '../sdk/index.ts';
+import { createMemoryRateState } from './rate-state.ts';
 import {
   accountWith,
   type BacklogOptions,
@@ -176,9 +177,12 @@ describe('pacing', () => {
       );
   });
 
-  it('a limit declared too wide is learnt: refusals come only at first', async () => {
+  it.each([
+    ['in memory', {}],
+    ['in a shared state', { rateState: createMemoryRateState() }],
+  ])('a limit declared too wide is learnt: refusals come only at first (%s)', async (_, kept) => {
     const clock = new VirtualClock();
-    const governor = governorOn(clock);
+    const governor = governorOn(clock, kept);
     const account = accountWith({ rate: [{ calls: 100, per: '1s' }], concurrency: 200 });
     const accepted: number[] = [];
     const refused: number[] = [];

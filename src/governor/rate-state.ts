@@ -11,7 +11,7 @@ export interface RateState {
   keeps(account: string, limit: WindowLimit): boolean;
   /** Grants up to `want` slots between `now` and `until`; what is granted counts as used at its instant, used or not. */
   take(request: RateRequest): RateGrant | Promise<RateGrant>;
-  /** A slot was used later than granted: count it there. */
+  /** A slot was used later than granted: count it there. Must not throw: the request is already on its way. */
   moved(request: {
     readonly account: string;
     readonly limit: WindowLimit;

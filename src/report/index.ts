@@ -1,5 +1,13 @@
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export {
+  type CreditsJson,
+  type Experience,
+  type PlanFacts,
+  type PlanJson,
+  type PlanLegJson,
+  planJson,
+} from './plan.ts';
 export type { ReportSource } from './reads.ts';
 export { optionsOf, type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
 export {

@@ -52,5 +52,9 @@ export interface AttemptContext {
   /** Secrets that the play declares. */
   readonly secrets: readonly string[];
   readonly input: unknown;
+  /** Set where the play is planned: leaves a step or fetch that is not kept pending. */
+  readonly planning?: ((kind: 'step' | 'fetch', label: string, scope: Scope) => never) | undefined;
+  /** Rows of the largest file read so far. */
+  readonly files: { largest: number };
   emit(event: Partial<ObservedEvent> & Pick<ObservedEvent, 'type' | 'message'>): void;
 }

@@ -11,7 +11,9 @@ import { playCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import type { Ending, Lease } from './ending.ts';
 import { type Outcome, outcomeOf, type Settled } from './outcome.ts';
+import { startProgress } from './progress.ts';
 import { asResult } from './result.ts';
+import { catchStrays } from './strays.ts';
 
 /** What the attempt shows of itself while it runs. */
 export interface AttemptView {
@@ -32,21 +34,24 @@ export interface AttemptParts {
 export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Outcome> {
   const { ending } = parts;
   let settled: Settled = { kind: 'pending' };
+  let stopProgress = (): void => {};
   try {
     const { play, view } = await prepare(deps, parts);
     parts.onView?.(view);
+    stopProgress = startProgress(view);
     settled = await runPlay(view.context, play);
   } catch (error) {
     settled = { kind: 'threw', error };
   }
+  ending.finish();
+  await ending.idle();
+  stopProgress();
   await drain(deps, ending);
   return outcomeOf(settled, ending.reason);
 }
 
-/** Lets what is in flight end and makes all of it durable; then nothing reaches the author's code any more. */
+/** Nothing reaches the author's code any more, and all that it did is durable. */
 async function drain(deps: RunDeps, ending: Ending): Promise<void> {
-  ending.finish();
-  await ending.idle();
   ending.close();
   try {
     await deps.committer.flush();
@@ -124,6 +129,7 @@ async function contextOf(
     boundaries,
     datasets: new Datasets(() => context),
     secrets: play.options.secrets ?? [],
+    files: { largest: 0 },
     input: deepFrozen(JSON.parse(run.input)),
     emit,
   };
@@ -149,9 +155,12 @@ async function runPlay(context: AttemptContext, play: Play): Promise<Settled> {
   const { ending, emit } = context;
   const releaseConsole = captureConsole((level, message) => emit({ type: 'console', level, message }));
   const cancelTimer = playTimer(context, play);
+  const releaseStrays = catchStrays(({ kind, error }) => tellStray(context, kind, error));
   const running = (async (): Promise<Settled> => {
     try {
       const returned = await play(playCtx(context) as never, context.input);
+      // A run is not complete before the datasets that it started are, awaited by the play or not.
+      await context.datasets.settled();
       return { kind: 'returned', result: asResult(returned) };
     } catch (error) {
       return { kind: 'threw', error };
@@ -162,7 +171,27 @@ async function runPlay(context: AttemptContext, play: Play): Promise<Settled> {
   } finally {
     cancelTimer();
     releaseConsole();
+    // Promises that were cut loose reject in the turns after this one.
+    context.deps.clock.after(0, releaseStrays);
   }
+}
+
+function tellStray(context: AttemptContext, kind: 'rejection' | 'exception', error: unknown): void {
+  const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  if (kind === 'rejection') {
+    context.emit({
+      type: 'play.unawaited',
+      level: 'warn',
+      message: `Something that the play did not await failed: ${told}`,
+    });
+    return;
+  }
+  context.ending.fatal(
+    new RunFatalError('PLAY_THREW', `Code of the play threw outside every promise: ${told}`, {
+      next: ['Mend the play and run it again: what is recorded is not bought again.'],
+      cause: error,
+    }),
+  );
 }
 
 /** `runtime.timeout`: how long one attempt of the play may take. */

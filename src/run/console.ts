@@ -1,8 +1,8 @@
+// biome-ignore-all lint/suspicious/noConsole: this is where a play's console is taken over
 import { format } from 'node:util';
 
 type Sink = (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void;
 
-// biome-ignore-all lint/suspicious/noConsole: this is where a play's console is taken over
 const METHODS = {
   debug: 'debug',
   log: 'info',

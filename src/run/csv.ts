@@ -52,6 +52,7 @@ export async function csvDataset(
     ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
   });
   const mapping = mappingOf(staged, options);
+  context.files.largest = Math.max(context.files.largest, staged.rows);
   for (const line of describeReport(staged.report)) context.emit({ type: 'csv.report', message: line });
   await context.boundaries.record(scope, {
     key,

@@ -41,8 +41,7 @@ class ScopedCtx implements RowCtx {
   }
   get runSteps(): RowCtx['runSteps'] {
     const { context, scope } = this;
-    return (program, input) =>
-      runSteps({ program, input, scope, rowCtx: (at) => rowCtx(context, at) }) as never;
+    return (program, input) => runSteps({ program, input, scope, rowCtx: (at) => rowCtx(context, at) }) as never;
   }
   get fetch(): RowCtx['fetch'] {
     const { context, scope } = this;

@@ -13,6 +13,7 @@ export class Datasets {
   readonly #context: () => AttemptContext;
   readonly #progress = new Map<string, () => DatasetProgress>();
   readonly #registry = new RunDatasets();
+  readonly #running = new Set<Promise<unknown>>();
   #changed = false;
 
   constructor(context: () => AttemptContext) {
@@ -24,6 +25,11 @@ export class Datasets {
     const changed = this.#changed;
     this.#changed = false;
     return changed;
+  }
+
+  /** Resolves when every dataset that was started has settled, however. */
+  async settled(): Promise<void> {
+    while (this.#running.size > 0) await Promise.allSettled(this.#running);
   }
 
   progress(): readonly DatasetProgress[] {
@@ -45,8 +51,16 @@ export class Datasets {
       concurrency: options.concurrency ?? deps.concurrency,
       maxBytesInFlight: deps.maxBytesInFlight,
       replay: context.attempt > 1,
+      planning: context.planning !== undefined,
       retryFailed: options.retryFailed === true,
       datasets: this.#registry,
+      started: (running) => {
+        this.#running.add(running);
+        const ended = (): void => {
+          this.#running.delete(running);
+        };
+        running.then(ended, ended);
+      },
       rowCtx: (at) => rowCtx(context, at),
       openRow: (suspended) => ending.openRow(suspended),
       closeRow: (gate) => ending.closeRow(gate),

@@ -60,6 +60,12 @@ export class Ending {
     return gate;
   }
 
+  /** Suspends one row, whose slot is freed; the others go on. */
+  suspendRow(gate: Gate): void {
+    gate.suspend();
+    this.#rows.get(gate)?.();
+  }
+
   closeRow(gate: Gate): void {
     this.#rows.delete(gate);
   }

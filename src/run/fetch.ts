@@ -33,6 +33,7 @@ export async function recordedFetch(context: AttemptContext, scope: Scope, asked
   checkRequest(asked, method);
   const identity = { url, method, headers: headersOf(init), body: bodyText(init.body) };
   const { key, inputDigest } = boundaryIdentity(scope, { kind: 'fetch', label, input: identity });
+  if (options.transient === true) context.planning?.('fetch', label, scope);
   if (options.transient === true) return delivered(asked, await request(context, asked, method));
   const recorded = context.boundaries.find(scope, key);
   if (recorded !== undefined) return delivered(asked, JSON.parse(recorded.value) as Kept);
@@ -41,6 +42,7 @@ export async function recordedFetch(context: AttemptContext, scope: Scope, asked
   const old = shared
     ? ((await keptAnswer(context, receiptKey, options.staleAfterSeconds)) as Kept | undefined)
     : undefined;
+  if (old === undefined) context.planning?.('fetch', label, scope);
   const kept = old ?? (await request(context, asked, method));
   if (shared && old === undefined && kept.ok)
     await keepAnswer(context, {

@@ -3,3 +3,5 @@ export type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
 export { Ending } from './ending.ts';
 export { type AttemptOrder, executeAttempt } from './execute-attempt.ts';
 export type { Outcome } from './outcome.ts';
+export { type PlanCounts, type PlanOrder, planAttempt } from './plan.ts';
+export { progressOf, type RunProgress } from './progress.ts';

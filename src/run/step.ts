@@ -26,6 +26,7 @@ export async function runStep(
     `[${IDENTITY_FORMAT},"step",${JSON.stringify(context.run.play)},${JSON.stringify(id)},${JSON.stringify(place)}]`,
   );
   const kept = shared ? await keptAnswer(context, receiptKey, options.staleAfterSeconds) : undefined;
+  if (kept === undefined) context.planning?.('step', id, scope);
   const value = kept === undefined ? asJson(await fn(), `The result of step '${id}'`) : kept;
   context.ending.assertGoing();
   const text = JSON.stringify(value);

@@ -32,7 +32,7 @@ export class Gate {
   enter<T>(work: () => Promise<T>): Promise<T> {
     if (this.#state !== 'open') return new Promise<T>(() => {});
     this.#inFlight++;
-    return new Promise<T>((resolve, reject) => {
+    const entered = new Promise<T>((resolve, reject) => {
       const leave = (): boolean => {
         this.#inFlight--;
         if (this.#inFlight === 0) for (const wake of this.#idle.splice(0)) wake();
@@ -47,6 +47,9 @@ export class Gate {
         },
       );
     });
+    // A call that the author does not await is recorded like any other; its failure must not end the process.
+    entered.catch(ignore);
+    return entered;
   }
 
   suspend(): void {
@@ -63,3 +66,5 @@ export class Gate {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 }
+
+function ignore(): void {}

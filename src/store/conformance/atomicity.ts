@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
 import type { Unit, Write } from '../port.ts';
@@ -16,53 +17,80 @@ import {
 } from './samples.ts';
 
 export function atomicity(current: () => StoreUnderTest): void {
-  it('writes nothing of a unit that fails, and takes back its numbers', async () => {
-    const { store } = current();
-    const fence = await startedRun(store);
-    const receipt: Write = { kind: 'receipt', receipt: newReceipt('a') };
-    const claim: Write = { kind: 'claim', fence, scope: 's', keys: [digest('k')] };
-    const run: Write = { kind: 'run', run: newRun('run_2') };
-    const [outcome] = await store.commit([
-      [
-        receipt,
-        run,
-        claim,
-        { kind: 'row', fence, datasetNo: 1, row: rowRecord(0) },
-        { kind: 'call', fence, place: { datasetNo: 1, ordinal: 0 }, entry: callEntry('c') },
-        { kind: 'event', runNo: fence.runNo, event: event('made') },
-        lease('run_1', 7),
-      ],
-    ]);
-    expect(outcome?.ok).toBe(false);
-    expect(receipt).not.toHaveProperty('id');
-    expect(run).not.toHaveProperty('no');
-    expect(claim).not.toHaveProperty('granted');
-    expect(await store.calls.receiptsByKeys([{ key: digest('a'), notBefore: undefined }])).toEqual([undefined]);
-    expect(await store.runs.run('run_2')).toBeUndefined();
-    expect(await store.datasets.rowStates(fence.runNo, 1, 0, 1)).toEqual(new Uint8Array(1));
-    expect((await store.calls.journal(fence.runNo, 1, [0])).size).toBe(0);
-    expect(await store.report.events(fence.runNo, { afterSeq: 0, limit: 9 })).toEqual([]);
-    // What is written next gets the numbers that were taken back.
-    await committed(store, receipt);
-    expect(receipt.id).toBe(1);
-  });
+  verifies(
+    ['STORE-CONFORM-1', 'STORE-ATOMIC-1'],
+    'writes nothing of a unit that fails, and takes back its numbers',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const receipt: Write = { kind: 'receipt', receipt: newReceipt('a') };
+      const claim: Write = { kind: 'claim', fence, scope: 's', keys: [digest('k')] };
+      const run: Write = { kind: 'run', run: newRun('run_2') };
+      const [outcome] = await store.commit([
+        [
+          receipt,
+          run,
+          claim,
+          { kind: 'row', fence, datasetNo: 1, row: rowRecord(0) },
+          { kind: 'call', fence, place: { datasetNo: 1, ordinal: 0 }, entry: callEntry('c') },
+          { kind: 'event', runNo: fence.runNo, event: event('made') },
+          lease('run_1', 7),
+        ],
+      ]);
+      expect(outcome?.ok).toBe(false);
+      expect(receipt).not.toHaveProperty('id');
+      expect(run).not.toHaveProperty('no');
+      expect(claim).not.toHaveProperty('granted');
+      expect(await store.calls.receiptsByKeys([{ key: digest('a'), notBefore: undefined }])).toEqual([undefined]);
+      expect(await store.runs.run('run_2')).toBeUndefined();
+      expect(await store.datasets.rowStates(fence.runNo, 1, 0, 1)).toEqual(new Uint8Array(1));
+      expect((await store.calls.journal(fence.runNo, 1, [0])).size).toBe(0);
+      expect(await store.report.events(fence.runNo, { afterSeq: 0, limit: 9 })).toEqual([]);
+      // What is written next gets the numbers that were taken back.
+      await committed(store, receipt);
+      expect(receipt.id).toBe(1);
+    },
+  );
 
-  it('rejects only the units of a group that fail, in order, each with its own error', async () => {
+  verifies('STORE-POINTER-1', 'writes a pointer with its receipt, or neither', async () => {
     const { store } = current();
     const fence = await startedRun(store);
-    const row = (attempt: number, ordinal: number): Unit => [
-      { kind: 'row', fence: { ...fence, attempt }, datasetNo: 1, row: rowRecord(ordinal) },
+    const unit = (attempt: number): Unit => [
+      { kind: 'receipt', receipt: newReceipt('a') },
+      {
+        kind: 'call',
+        fence: { ...fence, attempt },
+        place: { datasetNo: 1, ordinal: 0 },
+        entry: callEntry('c', { receiptId: 1 }),
+      },
     ];
-    const event1: Unit = [{ kind: 'event', runNo: fence.runNo, event: event('once') }];
-    const outcomes = await store.commit([row(1, 0), row(0, 1), event1, [lease('run_x', 1)], row(1, 2)]);
-    expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, false, true, false, true]);
-    expect(outcomes[1]).toMatchObject({ error: { code: 'STALE_ATTEMPT', details: { attempt: 0, current: 1 } } });
-    expect(outcomes[3]).toMatchObject({ error: { what: 'run-missing' } });
-    expect([...(await store.datasets.rowStates(fence.runNo, 1, 0, 3))]).toEqual([1, 0, 1]);
-    expect(await store.report.events(fence.runNo, { afterSeq: 0, limit: 9 })).toHaveLength(1);
+    expect(await store.commit([unit(0)])).toMatchObject([{ ok: false }]);
+    expect(await store.calls.receiptsByIds([1])).toEqual([undefined]);
+    expect(await store.commit([unit(1)])).toEqual([{ ok: true }]);
+    expect((await store.calls.journal(fence.runNo, 1, [0])).get(0)).toMatchObject([{ receiptId: 1 }]);
+    expect(await store.calls.receiptsByIds([1])).toMatchObject([{ id: 1 }]);
   });
 
-  it('refuses every kind of state from a stale attempt, and takes facts', async () => {
+  verifies(
+    'STORE-GROUP-1',
+    'rejects only the units of a group that fail, in order, each with its own error',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const row = (attempt: number, ordinal: number): Unit => [
+        { kind: 'row', fence: { ...fence, attempt }, datasetNo: 1, row: rowRecord(ordinal) },
+      ];
+      const event1: Unit = [{ kind: 'event', runNo: fence.runNo, event: event('once') }];
+      const outcomes = await store.commit([row(1, 0), row(0, 1), event1, [lease('run_x', 1)], row(1, 2)]);
+      expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, false, true, false, true]);
+      expect(outcomes[1]).toMatchObject({ error: { code: 'STALE_ATTEMPT', details: { attempt: 0, current: 1 } } });
+      expect(outcomes[3]).toMatchObject({ error: { what: 'run-missing' } });
+      expect([...(await store.datasets.rowStates(fence.runNo, 1, 0, 3))]).toEqual([1, 0, 1]);
+      expect(await store.report.events(fence.runNo, { afterSeq: 0, limit: 9 })).toHaveLength(1);
+    },
+  );
+
+  verifies('STORE-FENCE-1', 'refuses every kind of state from a stale attempt, and takes facts', async () => {
     const { store } = current();
     const stale = await startedRun(store);
     await committed(store, lease('run_1', 2, { takeOver: true }));
@@ -96,7 +124,7 @@ export function atomicity(current: () => StoreUnderTest): void {
     expect(await store.runs.run('run_1')).toMatchObject({ status: 'running', attempt: 2 });
   });
 
-  it('fences with the attempt that the same group or unit begins', async () => {
+  verifies('STORE-FENCE-1', 'fences with the attempt that the same group or unit begins', async () => {
     const { store } = current();
     const fence = await startedRun(store);
     const next = { ...fence, attempt: 2 };

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
 import type { Write } from '../port.ts';
@@ -38,7 +39,7 @@ export function handles(current: () => StoreUnderTest): void {
     await other.close();
   });
 
-  it('fences one handle with the attempt that another began', async () => {
+  verifies('STORE-FENCE-1', 'fences one handle with the attempt that another began', async () => {
     const { store, another } = current();
     const fence = await startedRun(store);
     await committed(store, { kind: 'row', fence, datasetNo: 1, row: rowRecord(0) });

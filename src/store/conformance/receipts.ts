@@ -115,7 +115,7 @@ export function receiptReads(current: () => StoreUnderTest): void {
 
   it('tells which receipts of a run its journal does not name', async () => {
     const { store } = current();
-    await bought(store, newReceipt('before'));
+    await bought(store, newReceipt('before', { runNo: 50 }));
     const fence = await startedRun(store);
     const { runNo } = fence;
     const settled = await bought(store, newReceipt('settled', { runNo }));

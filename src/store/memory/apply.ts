@@ -20,9 +20,9 @@ function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | 
   return {
     run: (write) => insertRun(data, write, undo),
     lease: (write) => takeLease(data, write, undo),
-    cancel: (write) => change(data, existing(data, write.runId), { cancelRequested: true }, undo),
-    heartbeat: (write) => change(data, fenced(data, write.fence), { leaseUntil: write.until }, undo),
-    runOptions: (write) => change(data, fenced(data, write.fence), { options: write.options }, undo),
+    cancel: (write) => change(data, undo, { ...existing(data, write.runId), cancelRequested: true }),
+    heartbeat: (write) => change(data, undo, { ...fenced(data, write.fence), leaseUntil: write.until }),
+    runOptions: (write) => change(data, undo, { ...fenced(data, write.fence), options: write.options }),
     runState: (write) => setRunState(data, write, undo),
     receipt: (write) => insertReceipt(data, write, undo),
     evict: (write) => evictReceipts(data, write, undo),
@@ -76,11 +76,12 @@ function existing(data: MemoryData, id: string): RunRecord {
   return run;
 }
 
-function change(data: MemoryData, run: RunRecord, to: Partial<RunRecord>, undo: Undo): void {
+function change(data: MemoryData, undo: Undo, to: RunRecord): void {
+  const before = data.run(to.no);
   undo.push(() => {
-    data.runs[run.no - 1] = run;
+    if (before !== undefined) data.runs[to.no - 1] = before;
   });
-  data.runs[run.no - 1] = { ...run, ...to };
+  data.runs[to.no - 1] = to;
 }
 
 function insertRun(data: MemoryData, write: WriteOf<'run'>, undo: Undo): void {
@@ -128,39 +129,31 @@ function takeLease(data: MemoryData, write: WriteOf<'lease'>, undo: Undo): void 
       'lease',
       `Run ${run.id} is held by ${run.owner} until ${new Date(run.leaseUntil).toISOString()}.`,
     );
-  change(
-    data,
-    run,
-    {
-      attempt: write.attempt,
-      owner: write.owner,
-      leaseUntil: write.until,
-      status: 'running',
-      startedAt: run.startedAt ?? write.now,
-      finishedAt: null,
-      wakeAt: null,
-      error: null,
-      result: null,
-    },
-    undo,
-  );
+  change(data, undo, {
+    ...run,
+    attempt: write.attempt,
+    owner: write.owner,
+    leaseUntil: write.until,
+    status: 'running',
+    startedAt: run.startedAt ?? write.now,
+    finishedAt: null,
+    wakeAt: null,
+    error: null,
+    result: null,
+  });
 }
 
 function setRunState(data: MemoryData, write: WriteOf<'runState'>, undo: Undo): void {
-  change(
-    data,
-    fenced(data, write.fence),
-    {
-      status: write.status,
-      finishedAt: FINISHED.includes(write.status) ? write.at : null,
-      error: write.error,
-      result: write.result,
-      wakeAt: write.wakeAt,
-      owner: null,
-      leaseUntil: null,
-    },
-    undo,
-  );
+  change(data, undo, {
+    ...fenced(data, write.fence),
+    status: write.status,
+    finishedAt: FINISHED.includes(write.status) ? write.at : null,
+    error: write.error,
+    result: write.result,
+    wakeAt: write.wakeAt,
+    owner: null,
+    leaseUntil: null,
+  });
 }
 
 function insertReceipt(data: MemoryData, write: WriteOf<'receipt'>, undo: Undo): void {

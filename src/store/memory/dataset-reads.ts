@@ -12,8 +12,8 @@ export function datasetReads(data: MemoryData): DatasetReads {
         .spaces(runNo)
         .map((space) => space.frame)
         .filter((frame) => frame !== undefined),
-    frameChunk: async (runNo, datasetNo, from, to) => frameChunk(data, { runNo, datasetNo, from, to }),
-    spool: async (runNo, datasetNo, from, to) => {
+    frameChunk: async (runNo, datasetNo, ...[from, to]) => frameChunk(data, { runNo, datasetNo, from, to }),
+    spool: async (runNo, datasetNo, ...[from, to]) => {
       const found: string[] = [];
       for (const [first, rows] of inOrder(data.space(runNo, datasetNo).spool))
         found.push(...rows.slice(Math.max(0, from - first), Math.max(0, to - first)));
@@ -30,7 +30,7 @@ export function datasetReads(data: MemoryData): DatasetReads {
       }
       return found;
     },
-    rowStates: async (runNo, datasetNo, from, to) => {
+    rowStates: async (runNo, datasetNo, ...[from, to]) => {
       const states = new Uint8Array(Math.max(0, to - from));
       for (const row of data.space(runNo, datasetNo).rows.values())
         if (row.ordinal >= from && row.ordinal < to) states[row.ordinal - from] = STATE_NUMBER[row.state];

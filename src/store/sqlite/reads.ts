@@ -45,10 +45,10 @@ export function runReads(reader: Reader): RunReads {
 export function datasetReads(reader: Reader): DatasetReads {
   return {
     frames: (runNo) => frames(reader, runNo),
-    frameChunk: (runNo, datasetNo, from, to) => frameChunk(reader, { runNo, datasetNo, from, to }),
-    spool: (runNo, datasetNo, from, to) => spool(reader, { runNo, datasetNo, from, to }),
+    frameChunk: (runNo, datasetNo, ...[from, to]) => frameChunk(reader, { runNo, datasetNo, from, to }),
+    spool: (runNo, datasetNo, ...[from, to]) => spool(reader, { runNo, datasetNo, from, to }),
     rows: (runNo, datasetNo, range) => rows(reader, { runNo, datasetNo, ...range }),
-    rowStates: (runNo, datasetNo, from, to) => rowStates(reader, { runNo, datasetNo, from, to }),
+    rowStates: (runNo, datasetNo, ...[from, to]) => rowStates(reader, { runNo, datasetNo, from, to }),
     rowCounts: (runNo, datasetNo) => rowCounts(reader, { runNo, datasetNo }),
     previousFrame: (play, datasetKey, beforeRunNo) => previousFrame(reader, { play, datasetKey, beforeRunNo }),
   };

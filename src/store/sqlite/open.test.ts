@@ -1,0 +1,125 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { VirtualClock } from '../../scope/index.ts';
+import { bought, newReceipt, startedRun } from '../conformance/samples.ts';
+import type { Store } from '../port.ts';
+import { Database } from './driver.ts';
+import { MIGRATIONS, type Migration } from './migrations/index.ts';
+import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
+
+const SECOND: Migration = { no: 2, name: '0002-more', sql: 'CREATE TABLE more (no INTEGER PRIMARY KEY)' };
+
+let folder: string;
+let path: string;
+const opened: Store[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callsheet-open-'));
+  path = join(folder, 'workspace', 'state.db');
+});
+afterEach(async () => {
+  for (const store of opened.splice(0)) await store.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(more: Partial<SqliteStoreOptions> = {}): Promise<Store> {
+  const store = await openSqliteStore({ path, clock: new VirtualClock(), release: '1.0.0', ...more });
+  opened.push(store);
+  return store;
+}
+
+verifies('STORE-MODE-1', 'the folder and all files of the database are for their user only', async () => {
+  const store = await open();
+  await startedRun(store);
+  expect(statSync(join(folder, 'workspace')).mode & 0o777).toBe(0o700);
+  const files = readdirSync(join(folder, 'workspace'));
+  expect(files).toEqual(expect.arrayContaining(['state.db', 'state.db-wal', 'state.db-shm']));
+  for (const file of files) expect(statSync(join(folder, 'workspace', file)).mode & 0o777, file).toBe(0o600);
+});
+
+verifies(
+  'STORE-MIGRATE-1',
+  'a database of an older release is brought up to this one, once, and keeps its data',
+  async () => {
+    const old = await open({ release: '1.0.0' });
+    await startedRun(old);
+    await old.close();
+    const migrations = [...MIGRATIONS, SECOND];
+    for (let times = 0; times < 2; times++) {
+      const store = await open({ release: '2.0.0', migrations });
+      expect(await store.runs.run('run_1')).toMatchObject({ attempt: 1 });
+      await store.close();
+    }
+    const db = new Database(path);
+    expect(db.all('SELECT no, name, release FROM migrations ORDER BY no')).toMatchObject([
+      { no: 1, name: '0001-initial', release: '1.0.0' },
+      { no: 2, name: '0002-more', release: '2.0.0' },
+    ]);
+    db.close();
+  },
+);
+
+it('leaves a database as it was when a migration fails', async () => {
+  await (await open()).close();
+  const broken: Migration = { no: 2, name: '0002-broken', sql: 'CREATE TABLE half (no); CREATE TABLE half (no);' };
+  await expect(open({ migrations: [...MIGRATIONS, broken] })).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  const store = await open({ migrations: [...MIGRATIONS, SECOND] });
+  await startedRun(store);
+});
+
+verifies('STORE-NEWER-1', 'a database of a newer release is refused, with both versions named', async () => {
+  await (await open({ release: '2.5.0', migrations: [...MIGRATIONS, SECOND] })).close();
+  const refused = open({ release: '1.0.0' });
+  await expect(refused).rejects.toMatchObject({
+    code: 'WORKSPACE_TOO_NEW',
+    details: { writtenBy: '2.5.0', thisRelease: '1.0.0', path },
+  });
+  await expect(refused).rejects.toThrow(/2\.5\.0.*1\.0\.0/);
+});
+
+it('refuses a migration whose text is not the one that was applied', async () => {
+  await (await open()).close();
+  const altered = MIGRATIONS.map((migration) => ({ ...migration, sql: `${migration.sql} -- altered` }));
+  await expect(open({ migrations: altered })).rejects.toMatchObject({
+    code: 'STORE_CORRUPT',
+    message: expect.stringContaining('0001-initial'),
+  });
+});
+
+verifies('STORE-READONLY-1', 'a file that is no database, and a database of another program, are refused', async () => {
+  mkdirSync(join(folder, 'workspace'));
+  writeFileSync(path, 'id,name\n1,somebody\n'.repeat(500));
+  await expect(open()).rejects.toMatchObject({ code: 'STORE_CORRUPT', details: { path }, next: expect.any(Array) });
+  rmSync(path);
+  const other = new Database(path);
+  other.exec('CREATE TABLE notes (text)');
+  other.close();
+  await expect(open()).rejects.toMatchObject({
+    code: 'STORE_CORRUPT',
+    message: expect.stringContaining('another program'),
+  });
+});
+
+verifies('STORE-READONLY-1', 'a database that lost its second half is told to be damaged', async () => {
+  const store = await open();
+  await startedRun(store);
+  await store.commit(Array.from({ length: 500 }, (_, at) => [{ kind: 'receipt', receipt: newReceipt(`key ${at}`) }]));
+  await store.close();
+  truncateSync(path, Math.floor(statSync(path).size / 2 / 4096) * 4096);
+  const damaged = async (): Promise<unknown> => {
+    const again = await open();
+    return again.report.listReceipts({ limit: 1_000 });
+  };
+  await expect(damaged()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+});
+
+it('can be closed twice, and refuses writes afterwards', async () => {
+  const store = await open();
+  await store.close();
+  await store.close();
+  await expect(bought(store, newReceipt('a'))).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  expect(await store.probe()).toBe(false);
+});
