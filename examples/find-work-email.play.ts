@@ -1,4 +1,4 @@
-import { definePlay, type RowCtx, steps } from 'callsheet';
+import { definePlay, steps } from 'callsheet';
 
 interface Lead {
   first_name: string;
@@ -8,11 +8,14 @@ interface Lead {
   title: string;
 }
 
-const finder = (tool: string) => async (row: Lead, ctx: RowCtx) => {
-  const { first_name, last_name, domain } = row;
-  const found = await ctx.tools.execute({ id: tool, tool, input: { first_name, last_name, domain } });
-  return found.values.email as string | null;
-};
+interface Person {
+  first_name: string;
+  last_name: string;
+  domain: string;
+}
+
+const personOf = ({ first_name, last_name, domain }: Lead): Person => ({ first_name, last_name, domain });
+const orNext = { continueOnProviderUnavailable: true };
 
 export default definePlay(
   'find-work-email',
@@ -23,35 +26,39 @@ export default definePlay(
       .withColumn(
         'email',
         steps<Lead>()
-          .step('hunter', finder('hunter.email_finder'), { continueOnProviderUnavailable: true })
-          .step('prospeo', finder('prospeo.email_finder'), {
-            runIf: (row) => row.hunter === null,
-            continueOnProviderUnavailable: true,
-          })
-          .step('dropcontact', finder('dropcontact.enrich'), {
-            runIf: (row) => row.hunter === null && row.prospeo === null,
-            continueOnProviderUnavailable: true,
-          })
-          .return((row) => row.hunter ?? row.prospeo ?? row.dropcontact),
+          .step(
+            'hunter',
+            async (row, ctx) =>
+              (await ctx.tools.execute({ id: 'hunter', tool: 'hunter.email_finder', input: personOf(row) })).values
+                .email,
+            orNext,
+          )
+          .step(
+            'prospeo',
+            async (row, ctx) =>
+              (await ctx.tools.execute({ id: 'prospeo', tool: 'prospeo.email_finder', input: personOf(row) })).values
+                .email,
+            { ...orNext, runIf: (row) => !row.hunter },
+          )
+          .step(
+            'dropcontact',
+            async (row, ctx) =>
+              (await ctx.tools.execute({ id: 'dropcontact', tool: 'dropcontact.enrich', input: personOf(row) })).values
+                .email,
+            { ...orNext, runIf: (row) => !row.hunter && !row.prospeo },
+          )
+          .return((row) => row.hunter ?? row.prospeo ?? row.dropcontact ?? null),
       )
       .withColumn('email_status', {
         runIf: (row) => row.email !== null,
         run: async ({ row, ctx }) => {
-          const checked = await ctx.tools.execute({
-            id: 'verify',
-            tool: 'zerobounce.validate',
-            input: { email: row.email },
-          });
-          return checked.values.status as string;
+          const input = { email: row.email };
+          return (await ctx.tools.execute({ id: 'verify', tool: 'zerobounce.validate', input })).values.status;
         },
       })
       .withColumn('industry', async (row, ctx) => {
-        const found = await ctx.tools.execute({
-          id: 'company',
-          tool: 'clearbit.company',
-          input: { domain: row.domain },
-        });
-        return found.values.industry as string | null;
+        const input = { domain: row.domain };
+        return (await ctx.tools.execute({ id: 'company', tool: 'clearbit.company', input })).values.industry;
       })
       .run({ key: ['first_name', 'last_name', 'domain'], description: 'Work e-mails of the leads' });
     return { rows, count: await rows.count() };

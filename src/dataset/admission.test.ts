@@ -18,7 +18,9 @@ function run(
   options?: unknown,
   key = 'people',
 ): Promise<{ materialize(): Promise<unknown[]> }> {
-  const chain = createDataset(test.host, key, items).withColumn('seen', (row) => (row as Row).name ?? true, { replace: true });
+  const chain = createDataset(test.host, key, items).withColumn('seen', (row) => (row as Row).name ?? true, {
+    replace: true,
+  });
   return chain.run(options as never);
 }
 

@@ -1,8 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { Gate, Scope } from '../scope/index.ts';
-import { isStepsProgram, type RowCtx, RunFatalError, ToolExecutionError, steps } from '../sdk/index.ts';
-import { ProviderExhaustedError, ProviderTransientError } from '../sdk/index.ts';
+import {
+  isStepsProgram,
+  ProviderExhaustedError,
+  ProviderTransientError,
+  type RowCtx,
+  RunFatalError,
+  steps,
+  ToolExecutionError,
+} from '../sdk/index.ts';
 import { createDataset } from './builder.ts';
 import { runSteps } from './program.ts';
 import { datasetReader } from './reader.ts';
@@ -17,7 +24,13 @@ interface Chain {
 const dataset = (test: TestRun, items: unknown, key: unknown = 'leads'): Chain =>
   createDataset(test.host, key, items) as unknown as Chain;
 
-const facts = { tool: 'hunter.find', provider: 'hunter', operation: 'find', origin: 'provider', category: 'upstream' } as const;
+const facts = {
+  tool: 'hunter.find',
+  provider: 'hunter',
+  operation: 'find',
+  origin: 'provider',
+  category: 'upstream',
+} as const;
 const transient = (): Error => new ProviderTransientError('PROVIDER_UPSTREAM', 'hunter is down', facts);
 
 async function readRows(test: TestRun): Promise<readonly Row[]> {
@@ -53,43 +66,62 @@ describe('columns', () => {
   verifies('DATA-COLUMN-2', 'a column that would hide an input column is refused unless replace is set', async () => {
     const hiding = dataset(testRun(), [{ n: 1 }]).withColumn('n', () => 2);
     await expect(hiding.run()).rejects.toMatchObject({ code: 'COLUMN_HIDES_INPUT', details: { column: 'n' } });
-    const replacing = dataset(testRun(), [{ n: 1 }]).withColumn('n', (row: Row) => Number(row.n) + 1, { replace: true });
+    const replacing = dataset(testRun(), [{ n: 1 }]).withColumn('n', (row: Row) => Number(row.n) + 1, {
+      replace: true,
+    });
     expect(await (await replacing.run()).materialize()).toEqual([{ n: 2 }]);
   });
 
-  verifies('DATA-COLUMN-3', 'runIf false gives null, also when it is asked asynchronously; undefined is null', async () => {
-    const rows = await dataset(testRun(), [{ n: 1 }, { n: 2 }])
-      .withColumn('odd', { run: () => 'odd', runIf: (row: Row) => Number(row.n) % 2 === 1 })
-      .withColumn('even', { run: () => 'even', runIf: async (row: Row) => Number(row.n) % 2 === 0 })
-      .withColumn('none', () => undefined)
-      .run();
-    expect(await rows.materialize()).toEqual([
-      { n: 1, odd: 'odd', even: null, none: null },
-      { n: 2, odd: null, even: 'even', none: null },
-    ]);
-  });
+  verifies(
+    'DATA-COLUMN-3',
+    'runIf false gives null, also when it is asked asynchronously; undefined is null',
+    async () => {
+      const rows = await dataset(testRun(), [{ n: 1 }, { n: 2 }])
+        .withColumn('odd', { run: () => 'odd', runIf: (row: Row) => Number(row.n) % 2 === 1 })
+        .withColumn('even', { run: () => 'even', runIf: async (row: Row) => Number(row.n) % 2 === 0 })
+        .withColumn('none', () => undefined)
+        .run();
+      expect(await rows.materialize()).toEqual([
+        { n: 1, odd: 'odd', even: null, none: null },
+        { n: 2, odd: null, even: 'even', none: null },
+      ]);
+    },
+  );
 
-  verifies('DATA-COLUMN-4', 'previousCell is the value of the last run of this play, found by key, or undefined', async () => {
-    const test = testRun();
-    const seen: unknown[] = [];
-    const column = {
-      run: ({ row, previousCell }: { row: Row; previousCell: unknown }) => {
-        seen.push([row.id, previousCell]);
-        return { cell: row.id, at: row.at };
-      },
-    };
-    const of = (runNo: number, play: string, items: Row[]): Promise<unknown> =>
-      dataset(testRun({ store: test.store, runNo, play }), items).withColumn('c', column).run({ key: 'id' });
-    await of(1, 'test-play', [{ id: 'a', at: 1 }, { id: 'b', at: 1 }]);
-    await of(2, 'other-play', [{ id: 'b', at: 2 }]);
-    seen.length = 0;
-    await of(3, 'test-play', [{ id: 'c', at: 3 }, { id: 'b', at: 3 }, { id: 'a', at: 3 }]);
-    expect(seen).toEqual([
-      ['c', undefined],
-      ['b', { cell: 'b', at: 1 }],
-      ['a', { cell: 'a', at: 1 }],
-    ]);
-  });
+  verifies(
+    'DATA-COLUMN-4',
+    'previousCell is the value of the last run of this play, found by key, or undefined',
+    async () => {
+      const test = testRun();
+      const seen: unknown[] = [];
+      const column = {
+        run: ({ row, previousCell }: { row: Row; previousCell: unknown }) => {
+          seen.push([row.id, previousCell]);
+          return { cell: row.id, at: row.at };
+        },
+      };
+      const of = (runNo: number, play: string, items: Row[]): Promise<unknown> =>
+        dataset(testRun({ store: test.store, runNo, play }), items)
+          .withColumn('c', column)
+          .run({ key: 'id' });
+      await of(1, 'test-play', [
+        { id: 'a', at: 1 },
+        { id: 'b', at: 1 },
+      ]);
+      await of(2, 'other-play', [{ id: 'b', at: 2 }]);
+      seen.length = 0;
+      await of(3, 'test-play', [
+        { id: 'c', at: 3 },
+        { id: 'b', at: 3 },
+        { id: 'a', at: 3 },
+      ]);
+      expect(seen).toEqual([
+        ['c', undefined],
+        ['b', { cell: 'b', at: 1 }],
+        ['a', { cell: 'a', at: 1 }],
+      ]);
+    },
+  );
 
   verifies('DATA-PURE-1', 'plain resolvers await nothing: a whole row is done before the next statement', async () => {
     const test = testRun();
@@ -102,41 +134,54 @@ describe('columns', () => {
     expect(test.store.written.some((write) => write.kind === 'call' || write.kind === 'boundary')).toBe(false);
   });
 
-  verifies('DATA-ERROR-1', 'a resolver that throws fails its row only: earlier cells stay, the error says where', async () => {
-    const test = testRun();
-    const rows = await dataset(test, [{ id: 'a' }, { id: 'b' }, { id: 'c' }])
-      .withColumn('first', (row: Row) => `${row.id}1`)
-      .withColumn('second', async (row: Row) => {
-        if (row.id === 'b') throw new TypeError('no such thing');
-        return 2;
-      })
-      .withColumn('third', () => 3)
-      .run({ key: 'id' });
-    expect(await rows.materialize()).toEqual([
-      { id: 'a', first: 'a1', second: 2, third: 3 },
-      { id: 'b', first: 'b1', second: null, third: null },
-      { id: 'c', first: 'c1', second: 2, third: 3 },
-    ]);
-    const [, failed] = await readRows(test);
-    expect(failed).toMatchObject({
-      state: 'failed',
-      key: 'b',
-      error: { code: 'COLUMN_FAILED', message: 'TypeError: no such thing', column: 'second', row: 'b' },
-    });
-    expect(test.progress.at(-1)).toMatchObject({ total: 3, completed: 2, failed: 1, active: 0, queued: 0 });
-    expect(test.events.filter((event) => event.type === 'row.failed')).toHaveLength(1);
-  });
+  verifies(
+    'DATA-ERROR-1',
+    'a resolver that throws fails its row only: earlier cells stay, the error says where',
+    async () => {
+      const test = testRun();
+      const rows = await dataset(test, [{ id: 'a' }, { id: 'b' }, { id: 'c' }])
+        .withColumn('first', (row: Row) => `${row.id}1`)
+        .withColumn('second', async (row: Row) => {
+          if (row.id === 'b') throw new TypeError('no such thing');
+          return 2;
+        })
+        .withColumn('third', () => 3)
+        .run({ key: 'id' });
+      expect(await rows.materialize()).toEqual([
+        { id: 'a', first: 'a1', second: 2, third: 3 },
+        { id: 'b', first: 'b1', second: null, third: null },
+        { id: 'c', first: 'c1', second: 2, third: 3 },
+      ]);
+      const [, failed] = await readRows(test);
+      expect(failed).toMatchObject({
+        state: 'failed',
+        key: 'b',
+        error: { code: 'COLUMN_FAILED', message: 'TypeError: no such thing', column: 'second', row: 'b' },
+      });
+      expect(test.progress.at(-1)).toMatchObject({ total: 3, completed: 2, failed: 1, active: 0, queued: 0 });
+      expect(test.events.filter((event) => event.type === 'row.failed')).toHaveLength(1);
+    },
+  );
 
   verifies('DATA-ERROR-1', 'a typed error keeps its code, its facts and what to do', async () => {
     const test = testRun();
-    const error = new ToolExecutionError('PROVIDER_BILLING', 'pay first', facts, { next: ['Top up.'], details: { n: 1, f: () => 1 } });
+    const error = new ToolExecutionError('PROVIDER_BILLING', 'pay first', facts, {
+      next: ['Top up.'],
+      details: { n: 1, f: () => 1 },
+    });
     await dataset(test, [{ id: 'a' }])
       .withColumn('c', () => {
         throw error;
       })
       .run();
     const [row] = await readRows(test);
-    expect(row?.error).toEqual({ code: 'PROVIDER_BILLING', message: 'pay first', column: 'c', row: '#1', next: ['Top up.'] });
+    expect(row?.error).toEqual({
+      code: 'PROVIDER_BILLING',
+      message: 'pay first',
+      column: 'c',
+      row: '#1',
+      next: ['Top up.'],
+    });
   });
 
   it.each([
@@ -149,7 +194,9 @@ describe('columns', () => {
     const column = (): never => {
       throw thrown;
     };
-    await dataset(test, [{ id: 'a' }]).withColumn('c', column).run();
+    await dataset(test, [{ id: 'a' }])
+      .withColumn('c', column)
+      .run();
     expect((await readRows(test))[0]?.error).toMatchObject({ code: 'COLUMN_FAILED', message });
   });
 
@@ -199,17 +246,21 @@ describe('columns', () => {
     expect((await test.store.recorded()).map((row) => row.ordinal)).toEqual([0]);
   });
 
-  verifies('ERROR-FATAL-1', 'a row that swallowed the run-fatal error is not recorded with what it made of it', async () => {
-    const test = testRun({ concurrency: 1 });
-    void dataset(test, [{ n: 1 }, { n: 2 }])
-      .withColumn('c', (row: Row) => {
-        if (row.n === 1) test.host.raiseFatal(new RunFatalError('OUT_OF_CREDITS', 'no credits'));
-        return null;
-      })
-      .run();
-    await test.idle();
-    expect(await test.store.recorded()).toEqual([]);
-  });
+  verifies(
+    'ERROR-FATAL-1',
+    'a row that swallowed the run-fatal error is not recorded with what it made of it',
+    async () => {
+      const test = testRun({ concurrency: 1 });
+      void dataset(test, [{ n: 1 }, { n: 2 }])
+        .withColumn('c', (row: Row) => {
+          if (row.n === 1) test.host.raiseFatal(new RunFatalError('OUT_OF_CREDITS', 'no credits'));
+          return null;
+        })
+        .run();
+      await test.idle();
+      expect(await test.store.recorded()).toEqual([]);
+    },
+  );
 
   it('says where in the author’s file a plain error came from', async () => {
     const test = testRun();
@@ -218,7 +269,9 @@ describe('columns', () => {
     const column = (): never => {
       throw error;
     };
-    await dataset(test, [{ n: 1 }]).withColumn('c', column).run();
+    await dataset(test, [{ n: 1 }])
+      .withColumn('c', column)
+      .run();
     expect((await readRows(test))[0]?.error).toMatchObject({ at: '/work/plays/leads.play.ts:12:7' });
   });
 
@@ -261,7 +314,15 @@ describe('definitions', () => {
   it('refuses two columns of one name, and resolvers that are none', () => {
     const chain = dataset(testRun(), []).withColumn('c', () => 1);
     fails(() => chain.withColumn(' c ', () => 1));
-    for (const resolver of [undefined, null, 1, {}, { run: 1 }, { run: () => 1, runIf: true }, steps().step('a', () => 1)])
+    for (const resolver of [
+      undefined,
+      null,
+      1,
+      {},
+      { run: 1 },
+      { run: () => 1, runIf: true },
+      steps().step('a', () => 1),
+    ])
       fails(() => chain.withColumn('d', resolver));
   });
 
@@ -289,43 +350,77 @@ describe('definitions', () => {
 
 describe('steps programs in a column', () => {
   const program = steps<Row>()
-    .step('hunter', async (row) => {
-      if (row.n === 2) throw transient();
-      return row.n === 1 ? 'a@hunter.test' : null;
-    }, { continueOnProviderUnavailable: true })
+    .step(
+      'hunter',
+      async (row) => {
+        if (row.n === 2) throw transient();
+        return row.n === 1 ? 'a@hunter.test' : null;
+      },
+      { continueOnProviderUnavailable: true },
+    )
     .step('prospeo', (_row, ctx) => (ctx as unknown as { path: string }).path, { runIf: (row) => row.hunter === null })
     .return((row) => row.hunter ?? row.prospeo);
 
-  verifies(['STEPS-ORDER-1', 'STEPS-SKIP-1', 'STEPS-UNAVAILABLE-1'], 'each leg sees the earlier ones; its end is traced', async () => {
-    const test = testRun();
-    const rows = await dataset(test, [{ n: 1 }, { n: 2 }, { n: 3 }]).withColumn('email', program).run();
-    expect((await rows.materialize()).map((row) => row.email)).toEqual(['a@hunter.test', 'email.prospeo', 'email.prospeo']);
-    const outcomes = (await readRows(test)).map((row) => (row.trace as Row[]).map((leg) => `${leg.path} ${leg.outcome}`));
-    expect(outcomes).toEqual([
-      ['email.hunter hit', 'email.prospeo skipped'],
-      ['email.hunter unavailable', 'email.prospeo hit'],
-      ['email.hunter miss', 'email.prospeo hit'],
-    ]);
-    expect(test.progress.at(-1)?.legs).toEqual([
-      { path: 'email.hunter', hits: 1, misses: 1, unavailable: 1, skipped: 0, failed: 0 },
-      { path: 'email.prospeo', hits: 2, misses: 0, unavailable: 0, skipped: 1, failed: 0 },
-    ]);
-  });
+  verifies(
+    ['STEPS-ORDER-1', 'STEPS-SKIP-1', 'STEPS-UNAVAILABLE-1'],
+    'each leg sees the earlier ones; its end is traced',
+    async () => {
+      const test = testRun();
+      const rows = await dataset(test, [{ n: 1 }, { n: 2 }, { n: 3 }])
+        .withColumn('email', program)
+        .run();
+      expect((await rows.materialize()).map((row) => row.email)).toEqual([
+        'a@hunter.test',
+        'email.prospeo',
+        'email.prospeo',
+      ]);
+      const outcomes = (await readRows(test)).map((row) =>
+        (row.trace as Row[]).map((leg) => `${leg.path} ${leg.outcome}`),
+      );
+      expect(outcomes).toEqual([
+        ['email.hunter hit', 'email.prospeo skipped'],
+        ['email.hunter unavailable', 'email.prospeo hit'],
+        ['email.hunter miss', 'email.prospeo hit'],
+      ]);
+      expect(test.progress.at(-1)?.legs).toEqual([
+        { path: 'email.hunter', hits: 1, misses: 1, unavailable: 1, skipped: 0, failed: 0 },
+        { path: 'email.prospeo', hits: 2, misses: 0, unavailable: 0, skipped: 1, failed: 0 },
+      ]);
+    },
+  );
 
   verifies('STEPS-UNAVAILABLE-1', 'passes over exhausted providers, and over nothing else', async () => {
     const exhausted = new ProviderExhaustedError('used up', facts, '2026-01-01T00:00:00Z');
     const refused = new ToolExecutionError('PROVIDER_AUTHENTICATION', 'bad key', facts);
-    for (const [error, state] of [[exhausted, 'completed'], [refused, 'failed'], [new Error('bug'), 'failed']] as const) {
+    for (const [error, state] of [
+      [exhausted, 'completed'],
+      [refused, 'failed'],
+      [new Error('bug'), 'failed'],
+    ] as const) {
       const test = testRun();
       const one = steps<Row>()
-        .step('a', () => { throw error; }, { continueOnProviderUnavailable: true })
+        .step(
+          'a',
+          () => {
+            throw error;
+          },
+          { continueOnProviderUnavailable: true },
+        )
         .return(() => 'after');
-      await dataset(test, [{ n: 1 }]).withColumn('email', one).run();
+      await dataset(test, [{ n: 1 }])
+        .withColumn('email', one)
+        .run();
       expect((await readRows(test))[0]).toMatchObject({ state, trace: [{ path: 'email.a' }] });
     }
     const test = testRun();
-    const strict = steps<Row>().step('a', () => { throw exhausted; }).return(() => 'after');
-    await dataset(test, [{ n: 1 }]).withColumn('email', strict).run();
+    const strict = steps<Row>()
+      .step('a', () => {
+        throw exhausted;
+      })
+      .return(() => 'after');
+    await dataset(test, [{ n: 1 }])
+      .withColumn('email', strict)
+      .run();
     expect((await readRows(test))[0]).toMatchObject({
       state: 'failed',
       error: { code: 'PROVIDER_EXHAUSTED', column: 'email' },
@@ -335,7 +430,9 @@ describe('steps programs in a column', () => {
 
   verifies('STEPS-NEST-1', 'a nested program is a step; its legs have paths of their own', async () => {
     const inner = steps<Row>()
-      .step('x', () => { throw transient(); })
+      .step('x', () => {
+        throw transient();
+      })
       .step('y', () => 'never reached')
       .return((row) => row.y);
     const outer = steps<Row>()
@@ -344,7 +441,9 @@ describe('steps programs in a column', () => {
       .step('last', (row) => (row.group === null && row.left === null ? 'last' : 'wrong'))
       .return((row) => row.last);
     const test = testRun();
-    const rows = await dataset(test, [{ n: 1 }]).withColumn('email', outer).run();
+    const rows = await dataset(test, [{ n: 1 }])
+      .withColumn('email', outer)
+      .run();
     expect((await rows.materialize())[0]?.email).toBe('last');
     expect(((await readRows(test))[0]?.trace as Row[]).map((leg) => [leg.path, leg.outcome])).toEqual([
       ['email.group.x', 'unavailable'],
@@ -356,14 +455,23 @@ describe('steps programs in a column', () => {
 
   it('takes a tool result without an answer for a miss', async () => {
     const test = testRun();
-    const one = steps<Row>().step('a', () => ({ status: 'no_result', execution: {} })).return(() => null);
-    await dataset(test, [{ n: 1 }]).withColumn('email', one).run();
+    const one = steps<Row>()
+      .step('a', () => ({ status: 'no_result', execution: {} }))
+      .return(() => null);
+    await dataset(test, [{ n: 1 }])
+      .withColumn('email', one)
+      .run();
     expect((await readRows(test))[0]?.trace).toEqual([{ path: 'email.a', outcome: 'miss' }]);
   });
 
   it('does not let a program change the row that later columns see', async () => {
-    const one = steps<Row>().step('n', () => 'changed').return((row) => row.n);
-    const rows = await dataset(testRun(), [{ n: 1 }]).withColumn('c', one).withColumn('d', (row: Row) => row.n).run();
+    const one = steps<Row>()
+      .step('n', () => 'changed')
+      .return((row) => row.n);
+    const rows = await dataset(testRun(), [{ n: 1 }])
+      .withColumn('c', one)
+      .withColumn('d', (row: Row) => row.n)
+      .run();
     expect(await rows.materialize()).toEqual([{ n: 1, c: 'changed', d: 1 }]);
   });
 });
@@ -379,7 +487,9 @@ describe('ctx.runSteps', () => {
       .return(async (row) => row.b);
     expect(isStepsProgram(program)).toBe(true);
     expect(await runSteps({ program: program as never, input: { n: 1 }, scope, rowCtx })).toBe('1 a!');
-    expect(await runSteps({ program: program as never, input: { n: 1 }, scope: scope.at('col'), rowCtx })).toBe('1 col.a!');
+    expect(await runSteps({ program: program as never, input: { n: 1 }, scope: scope.at('col'), rowCtx })).toBe(
+      '1 col.a!',
+    );
   });
 
   it.each([null, 'text', [1]])('refuses %j as its input, and what is no program', async (input) => {

@@ -212,9 +212,23 @@ function legJson(leg: LegEstimate, blockedShare: number): PlanLegJson {
   };
 }
 
-function notesOf({ counts, sample }: PlanFacts): string[] {
+/** Whether a leg's tool is known, or every row has been through it without a call. */
+function isSeen({ counts, experience }: PlanFacts, dataset: PlanCounts['datasets'][number], leg: string): boolean {
+  const isHere = (call: { datasetNo: number; path: string }): boolean =>
+    call.datasetNo === dataset.datasetNo && (call.path === leg || call.path.startsWith(`${leg}.`));
+  if (counts.fresh.some(isHere) || counts.answered.some(isHere) || dataset.waiting === 0) return true;
+  return experience.toolsOf(dataset.key, leg).length > 0;
+}
+
+function notesOf(facts: PlanFacts): string[] {
+  const { counts, sample } = facts;
   const notes: string[] = [];
   if (sample.rows < sample.of) notes.push(`Planned on the first ${sample.rows} of ${sample.of} rows and scaled up.`);
+  const unseen = counts.datasets.flatMap((dataset) =>
+    dataset.columns.flatMap(({ legs }) => legs.filter((leg) => !isSeen(facts, dataset, leg))),
+  );
+  if (unseen.length > 0)
+    notes.push(`No tool is known at ${unseen.slice(0, 8).join(', ')}: if these call tools, they are not counted.`);
   for (const stop of counts.stops) notes.push(`Could not see past ${stop}, which a plan does not run.`);
   if (counts.error !== undefined)
     notes.push(`The play failed while it was planned: ${String((counts.error as Error).message ?? counts.error)}`);

@@ -1,0 +1,138 @@
+import type { Command } from 'commander';
+import type { WhyFlags } from '../actions/why.ts';
+import type { ExportFlags } from '../actions/runs-export.ts';
+import type { ListFlags } from '../actions/runs-list.ts';
+import type { ResumeFlags } from '../actions/runs-resume.ts';
+import type { EventsFlags } from '../actions/runs-events.ts';
+import { type Declaring, declare } from '../invocation.ts';
+import { count, credits, oneOf } from '../option-values.ts';
+
+/** `<id>`: an id, its beginning or its end where only one run has it, or `last`. */
+export function declareRuns(parts: Declaring): void {
+  const parent = parts.program
+    .command('runs')
+    .description("what was run: <id> is a run's id, the beginning or end of one, or 'last'");
+  declareLooking(parts, parent);
+  declareStreams(parts, parent);
+  declareActing(parts, parent);
+  declare<WhyFlags>(
+    parts,
+    {
+      parent: parts.program,
+      usage: 'why <run>',
+      summary: 'where the values of a row came from, or why there are none',
+      examples: ["callsheet why last --row '#1'", "callsheet why last --row 'Ada,Lovelace,example.com' --column email"],
+    },
+    async () => (await import('../actions/why.ts')).why,
+  )
+    .requiredOption('--row <key>', "the row's key, or its number such as #1")
+    .option('--column <name>', 'one column only')
+    .option('--dataset <name>', 'the dataset, where there are several');
+}
+
+function declareLooking(parts: Declaring, parent: Command): void {
+  declare<ListFlags>(
+    parts,
+    { parent, usage: 'list', summary: 'runs, newest first', examples: ['callsheet runs list --limit 5'] },
+    async () => (await import('../actions/runs-list.ts')).runsList,
+  )
+    .option('--limit <n>', 'how many; 20 by default', count)
+    .option('--cursor <cursor>', 'go on where an earlier page ended (its nextCursor)');
+  declare(
+    parts,
+    {
+      parent,
+      usage: 'show <id>',
+      summary: 'how a run stands: rows, calls, credits, result',
+      examples: ['callsheet runs show last', 'callsheet runs show last --json'],
+    },
+    async () => (await import('../actions/runs-show.ts')).runsShow,
+  );
+  declare(
+    parts,
+    {
+      parent,
+      usage: 'errors <id>',
+      summary: 'failed rows grouped by cause, with what mends each group',
+      examples: ['callsheet runs errors last'],
+    },
+    async () => (await import('../actions/runs-errors.ts')).runsErrors,
+  );
+}
+
+function declareStreams(parts: Declaring, parent: Command): void {
+  declare(
+    parts,
+    {
+      parent,
+      usage: 'watch <id>',
+      summary: "follow a run until it ends, also another process's",
+      examples: ['callsheet runs watch last'],
+    },
+    async () => (await import('../actions/runs-watch.ts')).runsWatch,
+  );
+  declare(
+    parts,
+    { parent, usage: 'logs <id>', summary: 'what the play logged', examples: ['callsheet runs logs last'] },
+    async () => (await import('../actions/runs-events.ts')).runsLogs,
+  );
+  declare<EventsFlags>(
+    parts,
+    {
+      parent,
+      usage: 'events <id>',
+      summary: 'everything that is recorded as having happened',
+      examples: ['callsheet runs events last --json', 'callsheet runs events last --type csv.report'],
+    },
+    async () => (await import('../actions/runs-events.ts')).runsEvents,
+  ).option('--type <type>', 'events of one type only');
+}
+
+function declareActing(parts: Declaring, parent: Command): void {
+  declare<ExportFlags>(
+    parts,
+    {
+      parent,
+      usage: 'export <id>',
+      summary: 'write a dataset of any run, finished or not; to stdout without -o',
+      examples: [
+        'callsheet runs export last -o out.csv',
+        'callsheet runs export last --dataset leads --rows failed --provenance -o failed.jsonl',
+      ],
+    },
+    async () => (await import('../actions/runs-export.ts')).runsExport,
+  )
+    .option('--dataset <name>', 'the dataset, where there are several')
+    .option('-o, --output <file>', 'a .csv or .jsonl file')
+    .option('--provenance', 'with where each value came from')
+    .option('--rows <which>', 'all (default), completed or failed', oneOf(['all', 'completed', 'failed']))
+    .option('--excel', 'for spreadsheets: with BOM, nothing that they would execute');
+  declare<ResumeFlags>(
+    parts,
+    {
+      parent,
+      usage: 'resume <id>',
+      summary: 'go on with an interrupted or failed run; nothing that is recorded is bought again',
+      examples: ['callsheet runs resume last -o out.csv', 'callsheet runs resume last --retry-failed --max-credits 200'],
+    },
+    async () => (await import('../actions/runs-resume.ts')).runsResume,
+  )
+    .option('-o, --output <file>', 'write the dataset there: .csv, or .jsonl')
+    .option('--dataset <name>', 'the dataset that -o writes, where there are several')
+    .option('--excel', 'write the CSV for spreadsheets')
+    .option('--max-credits <n>', 'the most that the run may cost in all', credits)
+    .option('--concurrency <n>', 'rows in flight at once', count)
+    .option('--retry-failed', 'try failed rows again, too')
+    .option('--yes', 'never ask (a resumed run was confirmed when it started)')
+    .option('--no-progress', 'no live view');
+  declare(
+    parts,
+    {
+      parent,
+      usage: 'cancel <id>',
+      summary: 'no new calls; what is in flight is recorded, and finished rows stay',
+      examples: ['callsheet runs cancel last'],
+    },
+    async () => (await import('../actions/runs-cancel.ts')).runsCancel,
+  );
+}

@@ -1,0 +1,51 @@
+import { InvalidArgumentError } from 'commander';
+import { durationMs } from '../scope/index.ts';
+
+/** A whole number from 1 up. */
+export function count(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new InvalidArgumentError('It must be a whole number from 1 up.');
+}
+
+/** A whole number from 0 up. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new InvalidArgumentError('It must be a whole number from 0 up.');
+}
+
+/** A number of credits from 0 up. */
+export function credits(text: string): number {
+  const value = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(value)) return value;
+  throw new InvalidArgumentError('It must be a number of credits from 0 up, such as 500.');
+}
+
+/** A duration in milliseconds. */
+export function duration(text: string): number {
+  const ms = durationMs(text);
+  if (ms !== undefined) return ms;
+  throw new InvalidArgumentError("It must be a duration such as '30d', '12h' or '90s'.");
+}
+
+/** `--refresh`: everything, or the tools that are named. */
+export function refreshed(text: string): 'all' | readonly string[] {
+  const tools = text.split(',').map((name) => name.trim());
+  if (text.trim() === '') return 'all';
+  if (tools.every((name) => name !== '')) return tools;
+  throw new InvalidArgumentError('It must be names of tools with commas between them.');
+}
+
+export function collected(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
+/** One of a few words. */
+export function oneOf<Word extends string>(words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    throw new InvalidArgumentError(`It must be one of ${words.join(', ')}.`);
+  };
+}

@@ -1,0 +1,15 @@
+import type { ReportSource } from '../report/index.ts';
+import type { Workspace } from './open.ts';
+
+/** The workspace as reports read it. */
+export function reportSource(workspace: Workspace): ReportSource {
+  const { store, paths, clock } = workspace;
+  return {
+    report: store.report,
+    runs: store.runs,
+    calls: store.calls,
+    datasets: store.datasets,
+    filesDir: paths.files,
+    now: () => clock.now(),
+  };
+}
