@@ -18,9 +18,9 @@ const ARROWS = {
   governor: [...BASE, 'tool'],
   call: [...BASE, 'governor', 'tool', 'store'],
   dataset: [...BASE, 'store', 'files'],
-  run: [...BASE, 'call', 'dataset', 'store', 'files', 'secrets', 'play', 'tool'],
-  engine: [...BASE, 'run', 'store'],
-  report: [...BASE, 'store', 'dataset', 'files'],
+  run: [...BASE, 'call', 'dataset', 'governor', 'observe', 'store', 'files', 'secrets', 'play', 'tool'],
+  engine: [...BASE, 'run', 'store', 'observe'],
+  report: [...BASE, 'store', 'dataset', 'files', 'run', 'tool'],
   workspace: [
     ...BASE,
     ...['store', 'files', 'secrets', 'observe', 'tool', 'play', 'sandbox', 'governor'],
@@ -35,7 +35,12 @@ const ARROWS = {
 };
 
 /** Arrows that may carry types only. */
-const TYPES_ONLY = [['governor', 'tool']];
+const TYPES_ONLY = [
+  ['governor', 'tool'],
+  // What a run was started with and what a plan counted are the run room's words; reports only read them.
+  ['report', 'run'],
+  ['report', 'tool'],
+];
 
 /** Package or built-in -> where alone it may be imported. */
 const OWNERS = {

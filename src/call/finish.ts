@@ -1,4 +1,5 @@
 import { RunFatalError, type ToolContractError, type ToolResult } from '../sdk/index.ts';
+import { receiptName } from '../store/index.ts';
 import type { RawAnswer } from '../tool/index.ts';
 import type { Found } from './acquire.ts';
 import { ContractBroken, type Reading, readAnswer } from './contract.ts';
@@ -7,13 +8,13 @@ import { contractError } from './failure.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
 import { journalAnswer } from './record.ts';
-import { CallResult, executionOf, receiptName } from './result.ts';
+import { CallResult, executionOf } from './result.ts';
 
 /** Reads an answer that is durable, settles what it cost and gives it to the author. */
 export async function finish(run: CallRun, question: Question, found: Found): Promise<ToolResult> {
   const { answer, source } = found;
   const raw = answer.raw ?? (JSON.parse(answer.rawText) as RawAnswer);
-  const reading = await readChecked(run, question, found, raw);
+  const reading = await readChecked(run, question, { found, raw });
   const credits = source === 'live' ? reading.credits : 0;
   found.settle?.(credits);
   const durationMs = source === 'live' ? answer.durationMs : 0;
@@ -41,7 +42,11 @@ export async function finish(run: CallRun, question: Question, found: Found): Pr
   return new CallResult({ tool, reading, raw, execution });
 }
 
-async function readChecked(run: CallRun, question: Question, found: Found, raw: RawAnswer): Promise<Reading> {
+async function readChecked(
+  run: CallRun,
+  question: Question,
+  { found, raw }: { readonly found: Found; readonly raw: RawAnswer },
+): Promise<Reading> {
   const { tool, input } = question;
   try {
     const reading = found.reading ?? readAnswer(tool, input, raw);

@@ -5,5 +5,4 @@ export { executeCall } from './execute.ts';
 export { Journal } from './journal.ts';
 export { Lookup } from './lookup.ts';
 export { type PlannedCall, Planning } from './planning.ts';
-export { receiptName } from './result.ts';
 export { Settlements } from './settlements.ts';

@@ -1,5 +1,12 @@
-import type { Digest } from '../scope/index.ts';
-import type { Question } from './question.ts';
+import type { Digest, Scope } from '../scope/index.ts';
+
+/** What a plan asks of a question. */
+interface Asked {
+  readonly scope: Scope;
+  readonly tool: { readonly id: string };
+  readonly receiptKey: Digest;
+  readonly shared: boolean;
+}
 
 /** A call that no stored answer serves, as a plan sees it. */
 export interface PlannedCall {
@@ -24,10 +31,10 @@ export interface PlannedCall {
 export class Planning {
   readonly #calls = new Map<string, PlannedCall>();
   readonly #asked = new Set<Digest>();
-  readonly #stop: (scope: Question['scope']) => void;
+  readonly #stop: (scope: Scope) => void;
 
   /** @param stop suspends the scope of a call that stays pending */
-  constructor(stop: (scope: Question['scope']) => void) {
+  constructor(stop: (scope: Scope) => void) {
     this.#stop = stop;
   }
 
@@ -35,7 +42,7 @@ export class Planning {
     return [...this.#calls.values()];
   }
 
-  missed(question: Question): void {
+  missed(question: Asked): void {
     const { scope, tool, receiptKey, shared } = question;
     const call = this.#of(scope.place.datasetNo, scope.path, tool.id);
     if (shared && this.#asked.has(receiptKey)) call.shared++;

@@ -45,10 +45,19 @@ export async function replay(run: CallRun, question: Question, entry: CallEntry)
     provider: tool.provider,
     at,
   });
-  return new CallResult({ tool, reading: readKept(run, question, raw, answer.receiptId), raw, execution });
+  return new CallResult({
+    tool,
+    reading: readKept(run, question, { raw, receiptId: answer.receiptId }),
+    raw,
+    execution,
+  });
 }
 
-function readKept(run: CallRun, question: Question, raw: RawAnswer, receiptId: number): Reading {
+function readKept(
+  run: CallRun,
+  question: Question,
+  { raw, receiptId }: { readonly raw: RawAnswer; readonly receiptId: number },
+): Reading {
   try {
     return readAnswer(question.tool, question.input, raw);
   } catch (error) {

@@ -35,13 +35,13 @@ function checked(request: Record<string, unknown>): AskedCall {
     toolId: tool,
     input,
     refresh: refresh === true || force === true,
-    staleAfterSeconds: positive(staleAfterSeconds, 'staleAfterSeconds', id, 0),
-    timeoutMs: positive(timeoutMs, 'timeoutMs', id, 1),
+    staleAfterSeconds: staleAfterSeconds === undefined ? undefined : atLeast(0, { staleAfterSeconds }, id),
+    timeoutMs: timeoutMs === undefined ? undefined : atLeast(1, { timeoutMs }, id),
   };
 }
 
-function positive(value: unknown, name: string, id: string, least: number): number | undefined {
-  if (value === undefined) return undefined;
+function atLeast(least: number, given: Readonly<Record<string, unknown>>, id: string): number {
+  const [[name, value] = ['', undefined]] = Object.entries(given);
   if (typeof value !== 'number' || !(value >= least))
     throw refused(`\`${name}\` must be a number of at least ${least}`, id);
   return value;

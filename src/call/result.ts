@@ -1,4 +1,5 @@
 import type { AnswerSource, Execution, ExtractedList, ExtractedValue, JsonValue, ToolResult } from '../sdk/index.ts';
+import { receiptName } from '../store/index.ts';
 import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
 import type { Reading } from './contract.ts';
 
@@ -111,9 +112,4 @@ export function executionOf(facts: {
     receiptId: facts.receiptId === null ? null : receiptName(facts.receiptId),
     at: new Date(facts.at).toISOString(),
   };
-}
-
-/** A receipt's id as people see and type it. */
-export function receiptName(id: number): string {
-  return `rcp_${id}`;
 }

@@ -28,11 +28,7 @@ interface CommandText {
 }
 
 /** Declares a command; its action is loaded when it is called, so that help costs nothing. */
-export function declare<Flags>(
-  parts: Declaring,
-  text: CommandText,
-  load: () => Promise<Action<Flags>>,
-): Command {
+export function declare<Flags>(parts: Declaring, text: CommandText, load: () => Promise<Action<Flags>>): Command {
   const command = text.parent
     .command(text.usage)
     .description(text.summary)

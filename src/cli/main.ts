@@ -63,7 +63,10 @@ function knownWords(words: readonly string[]): readonly string[] {
 }
 
 function sentence(message: string): string {
-  const text = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ').trim();
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/\s*\n\s*/g, ' ')
+    .trim();
   const ended = /[.)?]$/.test(text) ? text : `${text}.`;
   return ended.charAt(0).toUpperCase() + ended.slice(1);
 }

@@ -51,9 +51,12 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     bytes: (item) => item.bytes,
     mayStart: () => host.admitting(),
     room: () => records.room(),
-    start: (item) => new RowRun(job, item).begin(),
+    start: (item) => new RowRun(job, item).begin(item.again),
   });
+  let ended: RunFatalError | undefined;
   const stop = (error: RunFatalError): void => {
+    if (ended !== undefined) return;
+    ended = error;
     host.raiseFatal(error);
     pool.stop(error);
   };
@@ -77,18 +80,22 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     unwritten: (error) => stop(asFatal(error)),
   };
   counters.watch();
+  let end: PoolEnd;
   try {
-    return await pool.run();
+    end = await pool.run();
   } finally {
     await records.drained();
     counters.unwatch();
     await feed.close();
   }
+  // A record may be refused after the last row has left the pool.
+  if (ended !== undefined) throw ended;
+  return end;
 }
 
 function leave(pool: Pool<RowItem>, run: RowRun, state: RowState): void {
-  if (state === 'parked') pool.park(run.item.bytes);
-  else pool.release(run.item.bytes);
+  if (state === 'parked') pool.park(run.bytes);
+  else pool.release(run.bytes);
 }
 
 /** What a dataset whose `onRowError` is `fail` ends the run with. */

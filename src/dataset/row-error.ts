@@ -65,8 +65,8 @@ const OUR_FOLDER = new URL('..', import.meta.url).href;
 /** `file:line:column` of the innermost stack frame that is neither Node's nor ours. */
 function firstAuthorLine(stack: string | undefined): string | undefined {
   for (const line of stack?.split('\n').slice(1) ?? []) {
-    const place = /\(?((?:file:\/\/|\/|[A-Za-z]:\\)[^()]+:\d+:\d+)\)?$/.exec(line.trim())?.[1];
-    if (place === undefined || place.startsWith(OUR_FOLDER) || place.includes('node:')) continue;
+    const place = /^at (?:.*\(|async )?([^()]+:\d+:\d+)\)?$/.exec(line.trim())?.[1];
+    if (place === undefined || place.startsWith(OUR_FOLDER) || !/^(file:\/\/|\/|[A-Za-z]:\\)/.test(place)) continue;
     return place.startsWith('file://') ? decodeURI(place.slice('file://'.length)) : place;
   }
   return undefined;

@@ -46,6 +46,8 @@ export interface RowItem {
   readonly previous: Readonly<Record<string, unknown>> | undefined;
 }
 
+const NOTHING: Record<string, unknown> = Object.freeze({});
+
 /**
  * One row on its way through the columns.
  *
@@ -58,11 +60,13 @@ export interface RowItem {
  *  3. Plain values are taken without a promise; a row of plain resolvers ends within `begin`.
  */
 export class RowRun implements LegSink, ActiveRow, CellPlace {
-  readonly item: RowItem;
   readonly ordinal: number;
+  /** What it counts for in the pool. */
+  readonly bytes: number;
   readonly startedAt: number;
   readonly scope: Scope;
-  readonly row: Record<string, unknown>;
+  row: Record<string, unknown>;
+  previous: Readonly<Record<string, unknown>> | undefined;
   readonly #job: RowJob;
   readonly #gate: Gate;
   #column = 0;
@@ -79,7 +83,8 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   constructor(job: RowJob, item: RowItem) {
     const { host } = job;
     this.#job = job;
-    this.item = item;
+    this.bytes = item.bytes;
+    this.previous = item.previous;
     this.ordinal = item.ordinal;
     this.startedAt = host.clock.monotonic();
     this.row = item.slice.row(item.index);
@@ -98,10 +103,6 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     return this;
   }
 
-  get previous(): Readonly<Record<string, unknown>> | undefined {
-    return this.item.previous;
-  }
-
   get path(): string {
     return this.#job.legs[this.#leg] ?? this.#job.columns[this.#column]?.name ?? '';
   }
@@ -110,8 +111,9 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     return this.#job.host.rowCtx(scope);
   }
 
-  begin(): void {
-    this.#job.counters.started(this, this.item.again);
+  /** `again`: an earlier attempt had begun it. */
+  begin(again: boolean): void {
+    this.#job.counters.started(this, again);
     this.#advance();
   }
 
@@ -263,6 +265,10 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
       },
       this,
     );
+    // From here on it counts for nothing in the pool, so it must hold nothing large until its record is durable.
+    this.row = NOTHING;
+    this.previous = undefined;
+    this.#cells = '';
     if (error !== null) job.failed(this, error);
     job.left(this, state);
   }

@@ -1,12 +1,12 @@
 import type { Chance, Clock } from '../scope/index.ts';
 import type { ProviderAccount } from '../tool/index.ts';
 import { Allowance } from './allowance.ts';
-import { type Lane, Lanes } from './lanes.ts';
+import { Lanes } from './lanes.ts';
 import { GrantedPermit, type Permit, type PermitHolder, type PermitOutcome, type PermitRequest } from './permit.ts';
 import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, unavailable } from './refusals.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
-import type { Waiter } from './waiter.ts';
+import type { Lane, Waiter } from './waiter.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
 
 export interface AccountParts {

@@ -1,4 +1,4 @@
-import type { Waiter } from './waiter.ts';
+import type { Lane, Waiter } from './waiter.ts';
 
 /**
  * Who goes next among the calls that wait for one account: first in first out inside a run, in turns between runs.
@@ -88,12 +88,4 @@ export class Lanes {
   runs(): readonly Lane[] {
     return [...this.#byRun.values()];
   }
-}
-
-export interface Lane {
-  readonly runId: string;
-  first: Waiter;
-  last: Waiter;
-  size: number;
-  held: boolean;
 }

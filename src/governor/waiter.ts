@@ -1,5 +1,4 @@
 import type { CreditWaiter } from './budget.ts';
-import type { Lane } from './lanes.ts';
 import type { Permit, PermitRequest } from './permit.ts';
 
 /** What holds a call, or a run, back. */
@@ -24,4 +23,12 @@ export interface Waiter extends CreditWaiter {
   lane: Lane | undefined;
   previous: Waiter | undefined;
   following: Waiter | undefined;
+}
+
+export interface Lane {
+  readonly runId: string;
+  first: Waiter;
+  last: Waiter;
+  size: number;
+  held: boolean;
 }

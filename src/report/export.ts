@@ -2,6 +2,7 @@ import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { openCsvWriter, openJsonlWriter, type Written } from '../files/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { chosenFrame, readerOf } from './frames.ts';
+import { inputPathsOf } from './output.ts';
 import { type CellProvenance, provenanceOf } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
 
@@ -11,7 +12,7 @@ export interface ExportOptions {
   readonly rows?: 'all' | 'completed' | 'failed' | undefined;
   readonly provenance?: boolean | undefined;
   readonly excel?: boolean | undefined;
-  /** Files that must not be overwritten. */
+  /** Files that must not be overwritten, besides those that the run has read. */
   readonly inputPaths?: readonly string[] | undefined;
 }
 
@@ -27,9 +28,11 @@ export async function exportDataset(source: ReportSource, run: RunRecord, option
   const frame = await chosenFrame(source, run, options.dataset);
   const reader = readerOf(source, run, frame);
   const shape = await reader.shape();
+  const inputPaths = [...(options.inputPaths ?? []), ...(await inputPathsOf(source, run))];
+  const guarded = { ...options, inputPaths };
   const write = /\.(jsonl|ndjson)$/i.test(options.path)
-    ? await jsonlSink(options, shape)
-    : await csvSink(options, shape);
+    ? await jsonlSink(guarded, shape)
+    : await csvSink(guarded, shape);
   try {
     for await (const piece of reader.rows()) {
       const rows = piece.filter((row) => isWanted(row, options.rows ?? 'all'));

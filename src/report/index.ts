@@ -1,5 +1,7 @@
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
+export { type EventJson, eventsOf } from './events.ts';
 export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export { assertOutputPath, inputPathsOf } from './output.ts';
 export {
   type CreditsJson,
   type Experience,
@@ -9,6 +11,14 @@ export {
   planJson,
 } from './plan.ts';
 export type { ReportSource } from './reads.ts';
+export {
+  type ReceiptJson,
+  type ReceiptsJson,
+  receiptById,
+  receiptJson,
+  receiptNumber,
+  receiptsList,
+} from './receipts.ts';
 export { optionsOf, type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
 export {
   type DatasetJson,

@@ -1,6 +1,5 @@
-import { receiptName } from '../call/index.ts';
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
-import type { CallEntry, RunRecord } from '../store/index.ts';
+import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
 import { iso } from './run-json.ts';
 import { rounded } from './show.ts';

@@ -1,7 +1,6 @@
-import { receiptName } from '../call/index.ts';
 import type { DatasetRow, DatasetShape, LegTrace } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import type { CallEntry, RunRecord } from '../store/index.ts';
+import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
 import { chosenFrame, readerOf } from './frames.ts';
 import { callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';

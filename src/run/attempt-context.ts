@@ -1,10 +1,10 @@
 import type { CallProcess, CallRun } from '../call/index.ts';
-import type { ObservedEvent } from '../observe/index.ts';
+import type { DatasetHost, DatasetProgress } from '../dataset/index.ts';
+import type { CallCounters, ObservedEvent } from '../observe/index.ts';
 import type { OpenedArtifact } from '../play/index.ts';
 import type { Chance, Clock, Scope } from '../scope/index.ts';
 import type { Committer, RunRecord, Store } from '../store/index.ts';
 import type { Boundaries } from './boundary.ts';
-import type { Datasets } from './datasets.ts';
 import type { Ending } from './ending.ts';
 
 /** What a run was started with, kept with it. Paths are absolute. */
@@ -38,6 +38,23 @@ export interface RunDeps {
   readSecret(name: string): string | undefined;
 }
 
+/** The datasets of one attempt, as the capabilities see them. */
+export interface AttemptDatasets {
+  /** What a dataset made at this scope is lent. */
+  host(scope: Scope): DatasetHost;
+  progress(): readonly DatasetProgress[];
+  /** True once after something changed. */
+  takeChanged(): boolean;
+  /** Resolves when every dataset that was started has settled, however. */
+  settled(): Promise<void>;
+}
+
+/** What the attempt shows of itself while it runs. */
+export interface AttemptView {
+  readonly context: AttemptContext;
+  readonly counters: CallCounters;
+}
+
 /** What the capabilities of one attempt share. */
 export interface AttemptContext {
   readonly deps: RunDeps;
@@ -48,7 +65,7 @@ export interface AttemptContext {
   readonly ending: Ending;
   readonly calls: CallRun;
   readonly boundaries: Boundaries;
-  readonly datasets: Datasets;
+  readonly datasets: AttemptDatasets;
   /** Secrets that the play declares. */
   readonly secrets: readonly string[];
   readonly input: unknown;

@@ -4,22 +4,16 @@ import { CallCounters, type EventHub, type ObservedEvent } from '../observe/inde
 import { durationMs, Scope } from '../scope/index.ts';
 import { CallsheetError, type JsonValue, type Play, RunFatalError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
+import type { AttemptContext, AttemptView, RunDeps, RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
 import { captureConsole } from './console.ts';
-import { playCtx } from './ctx.ts';
+import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import type { Ending, Lease } from './ending.ts';
 import { type Outcome, outcomeOf, type Settled } from './outcome.ts';
 import { startProgress } from './progress.ts';
 import { asResult } from './result.ts';
 import { catchStrays } from './strays.ts';
-
-/** What the attempt shows of itself while it runs. */
-export interface AttemptView {
-  readonly context: AttemptContext;
-  readonly counters: CallCounters;
-}
 
 export interface AttemptParts {
   readonly run: RunRecord;
@@ -127,7 +121,7 @@ async function contextOf(
     ending,
     calls,
     boundaries,
-    datasets: new Datasets(() => context),
+    datasets: new Datasets(() => context, rowCtx),
     secrets: play.options.secrets ?? [],
     files: { largest: 0 },
     input: deepFrozen(JSON.parse(run.input)),

@@ -1,7 +1,7 @@
 import { type DatasetHost, type DatasetProgress, RunDatasets } from '../dataset/index.ts';
 import type { Scope } from '../scope/index.ts';
-import type { AttemptContext } from './attempt-context.ts';
-import { rowCtx } from './ctx.ts';
+import type { RowCtx } from '../sdk/index.ts';
+import type { AttemptContext, AttemptDatasets } from './attempt-context.ts';
 
 /**
  * The datasets of one attempt.
@@ -9,15 +9,17 @@ import { rowCtx } from './ctx.ts';
  * Owns: the newest counters of each, for the live view and the record.
  * Does not own: rows (dataset room) or calls (call room); it lends the one to the other.
  */
-export class Datasets {
+export class Datasets implements AttemptDatasets {
   readonly #context: () => AttemptContext;
+  readonly #rowCtx: (context: AttemptContext, scope: Scope) => RowCtx;
   readonly #progress = new Map<string, () => DatasetProgress>();
   readonly #registry = new RunDatasets();
   readonly #running = new Set<Promise<unknown>>();
   #changed = false;
 
-  constructor(context: () => AttemptContext) {
+  constructor(context: () => AttemptContext, rowCtx: (context: AttemptContext, scope: Scope) => RowCtx) {
     this.#context = context;
+    this.#rowCtx = rowCtx;
   }
 
   /** True once after something changed. */
@@ -61,7 +63,7 @@ export class Datasets {
         };
         running.then(ended, ended);
       },
-      rowCtx: (at) => rowCtx(context, at),
+      rowCtx: (at) => this.#rowCtx(context, at),
       openRow: (suspended) => ending.openRow(suspended),
       closeRow: (gate) => ending.closeRow(gate),
       admitting: () => ending.going,

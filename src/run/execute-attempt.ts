@@ -1,8 +1,8 @@
 import type { EventHub } from '../observe/index.ts';
 import { CallsheetError, RunFatalError, StaleAttemptError } from '../sdk/index.ts';
 import type { RunRecord, RunStatus } from '../store/index.ts';
-import { type AttemptView, asFatal, runAttempt } from './attempt.ts';
-import type { RunDeps } from './attempt-context.ts';
+import { asFatal, runAttempt } from './attempt.ts';
+import type { AttemptView, RunDeps } from './attempt-context.ts';
 import { type Ending, HEARTBEAT_MS, LEASE_MS, Lease } from './ending.ts';
 import type { Outcome } from './outcome.ts';
 

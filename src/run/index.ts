@@ -1,5 +1,4 @@
-export type { AttemptView } from './attempt.ts';
-export type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
+export type { AttemptContext, AttemptView, RunDeps, RunOptions } from './attempt-context.ts';
 export { Ending } from './ending.ts';
 export { type AttemptOrder, executeAttempt } from './execute-attempt.ts';
 export type { Outcome } from './outcome.ts';

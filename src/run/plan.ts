@@ -7,7 +7,7 @@ import type { JsonValue, Play } from '../sdk/index.ts';
 import { createCommitter, MemoryStore, type RunRecord } from '../store/index.ts';
 import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
-import { playCtx } from './ctx.ts';
+import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import { Ending } from './ending.ts';
 
@@ -171,7 +171,7 @@ function planContext(parts: PlanParts): AttemptContext {
       },
     },
     boundaries: new Boundaries(deps.store.runs, deps.committer, run.no),
-    datasets: new Datasets(() => context),
+    datasets: new Datasets(() => context, rowCtx),
     secrets: order.play.options.secrets ?? [],
     input: order.input,
     planning: (kind, label, scope) => {

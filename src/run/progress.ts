@@ -1,6 +1,6 @@
 import type { DatasetProgress } from '../dataset/index.ts';
 import type { ToolCounts } from '../observe/index.ts';
-import type { AttemptView } from './attempt.ts';
+import type { AttemptView } from './attempt-context.ts';
 
 /** How a run stands, from what was recorded: the data of a 'progress' event. */
 export interface RunProgress {

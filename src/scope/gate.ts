@@ -38,7 +38,7 @@ export class Gate {
         if (this.#inFlight === 0) for (const wake of this.#idle.splice(0)) wake();
         return this.#state !== 'closed';
       };
-      work().then(
+      begun(work).then(
         (value) => {
           if (leave()) resolve(value);
         },
@@ -64,6 +64,15 @@ export class Gate {
   idle(): Promise<void> {
     if (this.#inFlight === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
+  }
+}
+
+/** Work that throws at once counts as work that fails. */
+function begun<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return work();
+  } catch (error) {
+    return Promise.reject(error);
   }
 }
 

@@ -1,5 +1,4 @@
-import type { RowCtx } from './ctx.ts';
-import type { StepsProgram } from './steps.ts';
+import type { RowCtx, StepsProgram } from './row-ctx.ts';
 
 /**
  * Rows under a key: a handle that is read asynchronously. It streams from the store and is never all in memory,

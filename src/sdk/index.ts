@@ -1,21 +1,6 @@
 export { ERROR_CODES, type ErrorCode } from './codes.ts';
 export { type CallsheetConfig, defineConfig, type ProviderConfig } from './config.ts';
-export type {
-  CallOptions,
-  CallRequest,
-  CsvOptions,
-  CtxSecrets,
-  CtxTools,
-  EventWait,
-  FetchInit,
-  FetchOptions,
-  FetchResult,
-  LogOptions,
-  PlayCtx,
-  RowCtx,
-  SecretHandle,
-  StepOptionsForCtx,
-} from './ctx.ts';
+export type { CsvOptions, PlayCtx } from './ctx.ts';
 export type {
   ColumnFn,
   ColumnOptions,
@@ -47,26 +32,29 @@ export {
   ToolExecutionError,
 } from './errors.ts';
 export type { JsonObject, JsonPrimitive, JsonValue } from './json.ts';
-export {
-  definePlay,
-  isPlay,
-  KNOWN_PLAY_OPTIONS,
-  type Play,
-  type PlayFn,
-  type PlayObject,
-  type PlayOptions,
-} from './play.ts';
+export { definePlay, isPlay, type Play, type PlayFn, type PlayObject } from './play.ts';
+export { KNOWN_PLAY_OPTIONS, type PlayHandle, type PlayOptions } from './play-options.ts';
 export type { AnswerSource, Execution, ExtractedList, ExtractedValue, ToolResult } from './result.ts';
+export type {
+  CallOptions,
+  CallRequest,
+  CtxSecrets,
+  CtxTools,
+  EventWait,
+  FetchInit,
+  FetchOptions,
+  FetchResult,
+  LogOptions,
+  RowCtx,
+  SecretHandle,
+  StepDefinition,
+  StepFn,
+  StepOptions,
+  StepOptionsForCtx,
+  StepsProgram,
+} from './row-ctx.ts';
 export type { JsonSchema, SchemaLike } from './schema.ts';
-export {
-  isStepsProgram,
-  type StepDefinition,
-  type StepFn,
-  type StepOptions,
-  type StepsBuilder,
-  type StepsProgram,
-  steps,
-} from './steps.ts';
+export { isStepsProgram, type StepsBuilder, steps } from './steps.ts';
 export {
   type CostView,
   defineTool,

@@ -1,50 +1,12 @@
 import type { PlayCtx } from './ctx.ts';
 import { CallsheetError } from './errors.ts';
-import type { SchemaLike } from './schema.ts';
-
-export interface PlayOptions {
-  readonly description?: string;
-  /** Checked before the run starts. */
-  readonly input?: SchemaLike;
-  readonly billing?: { readonly maxCreditsPerRun?: number };
-  /** `timeout`: a duration such as '30m'; none by default. */
-  readonly runtime?: { readonly timeout?: string };
-  readonly secrets?: readonly string[];
-  /** Kept in the artifact and shown; triggers come with the server. */
-  readonly cron?: unknown;
-  readonly webhook?: unknown;
-  readonly sqlListeners?: unknown;
-  readonly compatibility?: unknown;
-  readonly inline?: unknown;
-}
-
-export const KNOWN_PLAY_OPTIONS: readonly string[] = [
-  'description',
-  'input',
-  'billing',
-  'runtime',
-  'secrets',
-  'cron',
-  'webhook',
-  'sqlListeners',
-  'compatibility',
-  'inline',
-];
+import { KNOWN_PLAY_OPTIONS, type PlayHandle, type PlayOptions, playBrand } from './play-options.ts';
 
 export type PlayFn<Input, Result> = (ctx: PlayCtx<Input>, input: Input) => Result | Promise<Result>;
 
-const playBrand: unique symbol = Symbol.for('callsheet.play') as never;
-
 /** A play: callable by the runtime, and a handle that other plays name it by. */
 // biome-ignore lint/suspicious/noExplicitAny: a handle's input type is checked where it is run, not where it is named
-export type Play<Input = any, Result = unknown> = PlayFn<Input, Result> & {
-  readonly [playBrand]: true;
-  readonly name: string;
-  readonly description: string | undefined;
-  readonly options: PlayOptions;
-  /** Option names that this release does not know; a check warning. */
-  readonly unknownOptions: readonly string[];
-};
+export type Play<Input = any, Result = unknown> = PlayFn<Input, Result> & PlayHandle;
 
 export type PlayObject<Input, Result> = PlayOptions & {
   readonly id: string;

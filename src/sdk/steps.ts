@@ -1,31 +1,12 @@
-import type { RowCtx } from './ctx.ts';
 import { CallsheetError } from './errors.ts';
-
-export interface StepOptions<Row> {
-  /** False leaves the step out; its value is null. */
-  readonly runIf?: (row: Row) => boolean | Promise<boolean>;
-  /** A provider that is unavailable makes the step null instead of failing the row. */
-  readonly continueOnProviderUnavailable?: boolean;
-}
-
-export type StepFn<Row, Value> = (row: Row, ctx: RowCtx, index: number) => Value | Promise<Value>;
-
-const programBrand: unique symbol = Symbol.for('callsheet.steps') as never;
-
-export interface StepDefinition {
-  readonly name: string;
-  readonly body: StepFn<never, unknown> | StepsProgram<never, unknown>;
-  readonly options: StepOptions<never>;
-}
-
-/** A finished `steps()` program: data, run by a column or by `ctx.runSteps`. */
-export interface StepsProgram<Row, Value> {
-  readonly [programBrand]: true;
-  readonly steps: readonly StepDefinition[];
-  readonly finish: (row: Row, ctx: RowCtx) => unknown;
-  /** Carries the types only. */
-  readonly types?: { readonly row: (row: Row) => void; readonly value: Value };
-}
+import {
+  programBrand,
+  type RowCtx,
+  type StepDefinition,
+  type StepFn,
+  type StepOptions,
+  type StepsProgram,
+} from './row-ctx.ts';
 
 export interface StepsBuilder<Input, Row> {
   /** Adds a step that sees the row and the results of the steps before it. */

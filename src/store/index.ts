@@ -29,5 +29,6 @@ export type {
   Write,
 } from './port.ts';
 export { StoreConflict } from './port.ts';
+export { receiptName } from './receipt-name.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
 export type { WriteOf } from './write-of.ts';

@@ -89,9 +89,13 @@ export function openHttpClient({
 }
 
 async function poolFactory(connections: number): Promise<(origin: string) => Pool> {
-  const { buildConnector, Pool } = await import('undici');
-  const { settledConnector } = await import('./http-connector.ts');
-  const connect = settledConnector(buildConnector({ allowH2: false, timeout: CONNECT_TIMEOUT_MS }));
+  const { Pool } = await import('undici');
   return (origin) =>
-    new Pool(origin, { allowH2: false, pipelining: 1, connections, connect, maxHeaderSize: LARGEST_HEAD_BYTES });
+    new Pool(origin, {
+      allowH2: false,
+      pipelining: 1,
+      connections,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      maxHeaderSize: LARGEST_HEAD_BYTES,
+    });
 }

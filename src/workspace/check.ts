@@ -13,7 +13,8 @@ export function checkInWorkspace(
     types: order.types,
     toolIds: catalogue.list().map((tool) => tool.id),
     // The sandbox takes any key, and fixtures none.
-    toolSecrets: (id) => (catalogue.has(id) && catalogue.get(id).account.mode === 'live' ? catalogue.get(id).secrets : []),
+    toolSecrets: (id) =>
+      catalogue.has(id) && catalogue.get(id).account.mode === 'live' ? catalogue.get(id).secrets : [],
     secretIsSet: (name) => secrets.read(name) !== undefined,
   });
 }

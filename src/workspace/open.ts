@@ -1,14 +1,13 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { type CallProcess, Claims, Lookup } from '../call/index.ts';
+import type { CallProcess } from '../call/index.ts';
 import { type Engine, LocalEngine } from '../engine/index.ts';
-import { createGovernor, createPersistenceBreaker } from '../governor/index.ts';
 import { installSdk, openArtifact, stopBundler } from '../play/index.ts';
 import type { RunDeps } from '../run/index.ts';
-import { type Chance, type Clock, durationMs, systemChance, systemClock } from '../scope/index.ts';
-import { type CallsheetConfig, CallsheetError, type Tool } from '../sdk/index.ts';
+import { type Chance, type Clock, systemChance, systemClock } from '../scope/index.ts';
+import type { CallsheetConfig, Tool } from '../sdk/index.ts';
 import { openSecrets, type Secrets } from '../secrets/index.ts';
-import { type Committer, createCommitter, openSqliteStore, type Store } from '../store/index.ts';
+import { type Committer, openSqliteStore, type Store } from '../store/index.ts';
 import {
   buildCatalogue,
   type Catalogue,
@@ -19,6 +18,7 @@ import {
   routeTransport,
   type Transport,
 } from '../tool/index.ts';
+import { callProcess } from './call-process.ts';
 import { findWorkspace, loadConfig } from './config.ts';
 import { type LocalSandbox, openLocalSandbox } from './local-sandbox.ts';
 import { makeHome, type WorkspacePaths, workspacePaths } from './paths.ts';
@@ -60,12 +60,21 @@ export interface Workspace {
 }
 
 const DEFAULT_CONCURRENCY = 64;
-const DEFAULT_MAX_WAIT_MS = 300_000;
 /** What rows in flight may hold together: a row of 50 MB does not multiply by the pool. */
 const MAX_BYTES_IN_FLIGHT = 64 * 1024 * 1024;
 
 /** Opens, and where needed makes, the workspace. Throws what config, tools, secrets and store throw. */
 export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
+  try {
+    return await open(options);
+  } catch (error) {
+    // The bundler is a process of its own that would keep this one alive.
+    await stopBundler();
+    throw error;
+  }
+}
+
+async function open(options: OpenOptions): Promise<Workspace> {
   const { cwd, env, clock = systemClock, chance = systemChance } = options;
   const chosen = options.dir ?? env.CALLSHEET_WORKSPACE;
   const paths = workspacePaths(chosen === undefined ? findWorkspace(cwd) : resolve(cwd, chosen));
@@ -79,37 +88,13 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
   await catalogue.prepare();
   const secrets = secretsOf(paths, env);
   const store = await openSqliteStore({ path: paths.database, clock, release: RELEASE });
-  const persistence = createPersistenceBreaker();
-  const committer = createCommitter(store, {
-    clock,
-    // A stale attempt or a taken lease is one writer's matter; a store that cannot be written is everyone's.
-    onFailure: (error) => {
-      if (error instanceof CallsheetError && error.code.startsWith('STORE_')) persistence.open(error.message);
-    },
-  });
   const sandbox =
     mode === 'live' && usesSandbox(catalogue)
       ? await openLocalSandbox({ env, ledgerFile: paths.sandboxLedger })
       : undefined;
-  const transport = transportOf(options, { clock, secrets, sandboxUrl: sandbox?.url });
-  const calls: CallProcess = {
-    catalogue,
-    transport,
-    governor: createGovernor({
-      clock,
-      chance,
-      persistence,
-      providerMaxWaitMs: durationMs(config.providerMaxWait ?? DEFAULT_MAX_WAIT_MS) ?? DEFAULT_MAX_WAIT_MS,
-    }),
-    persistence,
-    reads: store.calls,
-    committer,
-    clock,
-    chance,
-    claims: new Claims(),
-    lookup: new Lookup(store.calls),
-    continueOnContractError: config.continueOnContractError ?? false,
-  };
+  const transport = transportOf(options, { clock, secrets, catalogue, sandboxUrl: sandbox?.url });
+  const calls = callProcess({ config, catalogue, store, transport, clock, chance });
+  const { committer } = calls;
   const deps: RunDeps = {
     store,
     committer,
@@ -156,12 +141,13 @@ function usesSandbox(catalogue: Catalogue): boolean {
 
 function transportOf(
   options: OpenOptions,
-  parts: { clock: Clock; secrets: Secrets; sandboxUrl: string | undefined },
+  parts: { clock: Clock; secrets: Secrets; catalogue: Catalogue; sandboxUrl: string | undefined },
 ): Transport {
-  const { clock, secrets, sandboxUrl } = parts;
+  const { clock, secrets, catalogue, sandboxUrl } = parts;
   if (options.fixtures !== undefined) return fixtureTransport(resolve(options.cwd, options.fixtures));
+  const invented = sandboxSecrets(catalogue);
   const readSecret = (name: string): string | undefined =>
-    secrets.read(name) ?? (sandboxUrl === undefined ? undefined : SANDBOX_SECRET);
+    secrets.read(name) ?? (invented.has(name) ? 'sandbox-key' : undefined);
   const live = routeTransport({
     http: httpTransport({ readSecret, sandboxUrl, clock }),
     fn: functionTransport({ readSecret, clock }),
@@ -169,8 +155,16 @@ function transportOf(
   return options.record === undefined ? live : recordingTransport(live, resolve(options.cwd, options.record));
 }
 
-/** The sandbox takes any key, so nobody has to invent one. */
-const SANDBOX_SECRET = 'sandbox-key';
+/** Secrets that only the sandbox is ever sent: it takes any key, so nobody has to invent one. */
+function sandboxSecrets(catalogue: Catalogue): ReadonlySet<string> {
+  const namesOf = (isSandbox: boolean): string[] =>
+    catalogue
+      .list()
+      .filter((tool) => (tool.account.mode === 'sandbox') === isSandbox)
+      .flatMap((tool) => tool.secrets);
+  const live = new Set(namesOf(false));
+  return new Set(namesOf(true).filter((name) => !live.has(name)));
+}
 
 async function closeAll(parts: {
   transport: Transport;

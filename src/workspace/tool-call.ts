@@ -28,7 +28,9 @@ export async function toolCallRun(workspace: Workspace, order: ToolCallOrder): P
   const tool = workspace.catalogue.get(order.tool);
   const verdict = await tool.validateInput(order.input);
   if (!verdict.ok) {
-    const told = verdict.issues.map(({ path, message }) => `${path === '' ? 'the input' : path}: ${message}`).join('; ');
+    const told = verdict.issues
+      .map(({ path, message }) => `${path === '' ? 'the input' : path}: ${message}`)
+      .join('; ');
     throw new CallsheetError('TOOL_INPUT_INVALID', `The input does not fit tool ${tool.id}. ${told}.`, {
       details: { tool: tool.id, issues: verdict.issues },
       next: [`callsheet tools describe ${tool.id}`],

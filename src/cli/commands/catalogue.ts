@@ -77,7 +77,10 @@ function declareReceipts(parts: Declaring): void {
       parent,
       usage: 'evict [id]',
       summary: 'end the reuse of receipts; the bytes stay while a run points at them',
-      examples: ['callsheet receipts evict rcp_12', 'callsheet receipts evict --tool hunter.email_finder --older-than 30d --yes'],
+      examples: [
+        'callsheet receipts evict rcp_12',
+        'callsheet receipts evict --tool hunter.email_finder --older-than 30d --yes',
+      ],
     },
     async () => (await actions()).receiptsEvict,
   )

@@ -29,9 +29,7 @@ export function declareRun(parts: Declaring): void {
     .option('--max-credits <n>', 'the most that the run may cost', credits)
     .option('--concurrency <n>', 'rows in flight at once', count)
     .option('--refresh [tools]', 'buy answers anew: of all read tools, or --refresh=tool,tool of those', refreshed)
-    .addOption(
-      new Option('--fixtures <dir>', 'answer calls from recorded files only').conflicts(['record', 'refresh']),
-    )
+    .addOption(new Option('--fixtures <dir>', 'answer calls from recorded files only').conflicts(['record', 'refresh']))
     .option('--record <dir>', 'also write every answer to this folder, for --fixtures')
     .option('--idempotency-key <key>', 'the same key starts one run, however often it is asked for')
     .option('--yes', 'spend without asking')

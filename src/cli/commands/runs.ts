@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import type { WhyFlags } from '../actions/why.ts';
+import type { EventsFlags } from '../actions/runs-events.ts';
 import type { ExportFlags } from '../actions/runs-export.ts';
 import type { ListFlags } from '../actions/runs-list.ts';
 import type { ResumeFlags } from '../actions/runs-resume.ts';
-import type { EventsFlags } from '../actions/runs-events.ts';
+import type { WhyFlags } from '../actions/why.ts';
 import { type Declaring, declare } from '../invocation.ts';
 import { count, credits, oneOf } from '../option-values.ts';
 
@@ -113,7 +113,10 @@ function declareActing(parts: Declaring, parent: Command): void {
       parent,
       usage: 'resume <id>',
       summary: 'go on with an interrupted or failed run; nothing that is recorded is bought again',
-      examples: ['callsheet runs resume last -o out.csv', 'callsheet runs resume last --retry-failed --max-credits 200'],
+      examples: [
+        'callsheet runs resume last -o out.csv',
+        'callsheet runs resume last --retry-failed --max-credits 200',
+      ],
     },
     async () => (await import('../actions/runs-resume.ts')).runsResume,
   )

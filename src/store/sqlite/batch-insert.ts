@@ -7,10 +7,11 @@ const ROWS_AT_ONCE = 8;
  * there or `flush` is called; all waiting rows must be flushed before the table is read or written in another way.
  */
 export class BatchInsert {
+  /** What waits. A row is put here with one `push`, which makes no array of its own; then `added` is called. */
+  readonly waiting: SqlValue[] = [];
   readonly #columns: number;
   readonly #many: Statement;
   readonly #one: Statement;
-  #waiting: SqlValue[] = [];
 
   /** `head` is everything up to VALUES, `columns` the number of values a row. */
   constructor(db: Database, head: string, columns: number) {
@@ -20,23 +21,21 @@ export class BatchInsert {
     this.#one = db.statement(`${head} VALUES ${row}`);
   }
 
-  add(...row: SqlValue[]): void {
-    const waiting = this.#waiting;
-    for (const value of row) waiting.push(value);
-    if (waiting.length === this.#columns * ROWS_AT_ONCE) {
-      this.#many.run(...waiting);
-      waiting.length = 0;
-    }
+  /** To be called after the values of a row were put into `waiting`. */
+  added(): void {
+    if (this.waiting.length < this.#columns * ROWS_AT_ONCE) return;
+    this.#many.run(...this.waiting);
+    this.waiting.length = 0;
   }
 
   flush(): void {
-    const waiting = this.#waiting;
+    const { waiting } = this;
     for (let at = 0; at < waiting.length; at += this.#columns) this.#one.run(...waiting.slice(at, at + this.#columns));
     waiting.length = 0;
   }
 
   /** Forgets the waiting rows, after a rollback. */
   clear(): void {
-    this.#waiting.length = 0;
+    this.waiting.length = 0;
   }
 }

@@ -32,6 +32,8 @@ const WATERMARK = "SELECT value FROM meta WHERE name = 'keys_merged_to'";
 
 const MERGED = `INSERT OR REPLACE INTO meta VALUES ('keys_merged_to', max(?, coalesce((${WATERMARK}), 0)))`;
 
+const NONE: readonly number[] = [];
+
 type Ids = Map<number, number | number[]>;
 
 interface Entry {
@@ -41,10 +43,11 @@ interface Entry {
 
 interface Lot {
   readonly ids: Ids;
-  readonly sorted: readonly Entry[];
+  /** The hashes of `ids`. */
+  readonly sorted: Float64Array;
   readonly upTo: number;
   merged: number;
-  /** Entries that the open transaction has merged. */
+  /** Hashes that the open transaction has merged. */
   merging: number;
 }
 
@@ -53,7 +56,6 @@ export class KeyIndex {
   readonly #insert: BatchInsert;
   readonly #largestLot: number;
   #tail: Ids = new Map();
-  #tailEntries: Entry[] = [];
   #lot: Lot | undefined;
   #seen = 0;
   #dataVersion = -1;
@@ -83,7 +85,6 @@ export class KeyIndex {
   /** Adds a receipt of this connection, once it is committed. */
   add(id: number, hash: number): void {
     put(this.#tail, hash, id);
-    this.#tailEntries.push({ id, hash });
     this.#seen = id;
   }
 
@@ -92,10 +93,12 @@ export class KeyIndex {
     const hashes = keys.map(digestPrefix48);
     const merged = this.#probe(hashes);
     return hashes.map((hash) => {
-      const found = new Set(merged.get(hash));
-      for (const ids of [this.#lot?.ids.get(hash), this.#tail.get(hash)])
-        for (const id of typeof ids === 'number' ? [ids] : (ids ?? [])) found.add(id);
-      return [...found].sort((a, b) => a - b);
+      const ids = [merged.get(hash), this.#lot?.ids.get(hash), this.#tail.get(hash)].filter(
+        (some) => some !== undefined,
+      );
+      // Nearly all keys are new, or there once.
+      if (ids.length === 0) return NONE;
+      return [...new Set(ids.flat())].sort((a, b) => a - b);
     });
   }
 
@@ -106,8 +109,11 @@ export class KeyIndex {
     if (lot === undefined) return;
     const end = Math.min(lot.sorted.length, lot.merged + Math.max(SMALLEST_SLICE, 2 * added));
     for (let at = lot.merged; at < end; at++) {
-      const entry = lot.sorted[at];
-      if (entry !== undefined) this.#insert.add(entry.hash, entry.id);
+      const hash = lot.sorted[at] ?? 0;
+      for (const id of [lot.ids.get(hash) ?? []].flat()) {
+        this.#insert.waiting.push(hash, id);
+        this.#insert.added();
+      }
     }
     this.#insert.flush();
     lot.merging = end - lot.merged;
@@ -149,18 +155,17 @@ export class KeyIndex {
   /** Turns the tail into a lot, if it is long enough. */
   #cut(): Lot | undefined {
     const smallest = Math.min(SMALLEST_LOT, this.#largestLot);
-    if (this.#tailEntries.length < smallest) return undefined;
+    if (this.#tail.size < smallest) return undefined;
     const wanted = Math.min(this.#largestLot, this.#seen * LOT_SHARE);
-    if (this.#tailEntries.length < wanted) return undefined;
+    if (this.#tail.size < wanted) return undefined;
     const lot = {
       ids: this.#tail,
-      sorted: this.#tailEntries.sort((a, b) => a.hash - b.hash),
+      sorted: Float64Array.from(this.#tail.keys()).sort(),
       upTo: this.#seen,
       merged: 0,
       merging: 0,
     };
     this.#tail = new Map();
-    this.#tailEntries = [];
     return lot;
   }
 

@@ -33,7 +33,7 @@ export class ReceiptInsert {
     const receipt: NewReceipt = write.receipt;
     const hash = digestPrefix48(receipt.key);
     const large = this.#parts.large.of(receipt);
-    this.#insert.add(
+    this.#insert.waiting.push(
       id,
       hash,
       this.#parts.origins.no(receipt),
@@ -45,6 +45,7 @@ export class ReceiptInsert {
       receipt.input,
       large === undefined ? receipt.raw : null,
     );
+    this.#insert.added();
     if (large !== undefined)
       this.#db.run(
         'INSERT INTO receipt_raws (receipt_id, bytes, deflated) VALUES (?, ?, ?)',

@@ -22,7 +22,7 @@ export class CallUpsert {
 
   add(write: WriteOf<'call'>): void {
     const { entry, place, fence } = write;
-    this.#insert.add(
+    this.#insert.waiting.push(
       this.#spaces.place(fence.runNo, place.datasetNo, place.ordinal),
       entry.callId,
       this.#sites.no(entry),
@@ -35,6 +35,7 @@ export class CallUpsert {
       entry.inputDigest,
       entry.error,
     );
+    this.#insert.added();
   }
 
   flush(): void {

@@ -18,7 +18,7 @@ export class RowUpsert {
 
   add(write: WriteOf<'row'>): void {
     const { row } = write;
-    this.#insert.add(
+    this.#insert.waiting.push(
       this.#spaces.place(write.fence.runNo, write.datasetNo, row.ordinal),
       rowState.number(row.state),
       row.credits,
@@ -27,6 +27,7 @@ export class RowUpsert {
       row.error,
       row.trace,
     );
+    this.#insert.added();
   }
 
   flush(): void {

@@ -1,0 +1,68 @@
+import { resolve } from 'node:path';
+import { assertOutputPath } from '../../report/index.ts';
+import { CallsheetError } from '../../sdk/index.ts';
+import { newRun, planRun, type RunOrder, type Workspace } from '../../workspace/index.ts';
+import { askBeforeSpending, confirmAbove } from '../confirm.ts';
+import type { Invocation } from '../invocation.ts';
+import { filesNamedIn, type InputFlags, inputOf } from '../run-input.ts';
+import { withWorkspace } from '../with-workspace.ts';
+import { finishRun, type OutputFlags, workOn } from '../work-on.ts';
+
+export interface RunFlags extends InputFlags, OutputFlags {
+  readonly limit?: number;
+  readonly maxCredits?: number;
+  readonly concurrency?: number;
+  readonly refresh?: 'all' | readonly string[];
+  readonly fixtures?: string;
+  readonly record?: string;
+  readonly idempotencyKey?: string;
+  readonly yes?: boolean;
+  readonly progress: boolean;
+  readonly detach?: boolean;
+}
+
+/** `run`: a new run, watched until it ends. */
+export async function run(call: Invocation<RunFlags>): Promise<number> {
+  const { terminal, flags, args } = call;
+  if (flags.detach === true)
+    throw new CallsheetError('NOT_YET_SUPPORTED', '--detach is not supported by this release yet.', {
+      next: ['Leave it out; the run can be interrupted with Ctrl-C and goes on with callsheet runs resume.'],
+    });
+  const { cwd } = terminal;
+  const input = await inputOf(terminal, flags);
+  const order: RunOrder = {
+    play: args[0] ?? '',
+    cwd,
+    input,
+    maxCredits: flags.maxCredits,
+    concurrency: flags.concurrency,
+    limit: flags.limit,
+    refresh: flags.refresh,
+    idempotencyKey: flags.idempotencyKey,
+  };
+  if (flags.output !== undefined) await assertOutputPath(resolve(cwd, flags.output), filesNamedIn(input, cwd));
+  return withWorkspace(call, (workspace) => runOrder(call, workspace, order), {
+    fixtures: flags.fixtures,
+    record: flags.record,
+  });
+}
+
+async function runOrder(call: Invocation<RunFlags>, workspace: Workspace, order: RunOrder): Promise<number> {
+  const { terminal, flags } = call;
+  if (mayCost(flags))
+    await askBeforeSpending(terminal, {
+      most: () => planRun(workspace, order),
+      confirmAbove: confirmAbove(workspace.config),
+    });
+  const { run: made, existed } = await newRun(workspace, order);
+  if (existed && ['completed', 'failed', 'cancelled'].includes(made.status)) {
+    terminal.note(`The run of this idempotency key is ${made.status} already.`);
+    return finishRun(terminal, workspace, { runId: made.id, output: flags });
+  }
+  return workOn(terminal, workspace, { run: made, output: flags, progress: flags.progress });
+}
+
+/** A limit, a yes, or recorded answers: there is nothing to ask. */
+function mayCost({ yes, maxCredits, fixtures }: RunFlags): boolean {
+  return yes !== true && maxCredits === undefined && fixtures === undefined;
+}

@@ -1,0 +1,56 @@
+import { eventsOf, runReport, shownStatus } from '../../report/index.ts';
+import { sleep } from '../../scope/index.ts';
+import { existingRun, type RunProgress, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
+import { failureLines, failureOf } from '../failure.ts';
+import type { Invocation } from '../invocation.ts';
+import { LiveView } from '../live/view.ts';
+import { summaryLines } from '../summary.ts';
+import type { Terminal } from '../terminal.ts';
+import { withWorkspace } from '../with-workspace.ts';
+import { exitOf, recordedError } from '../work-on.ts';
+import { tellEvent } from './runs-events.ts';
+
+const POLL_MS = 1_000;
+
+/** `runs watch`: follows a run, of whatever process, by what it records. */
+export async function runsWatch(call: Invocation<Record<never, never>>): Promise<number> {
+  const { terminal, args } = call;
+  return withWorkspace(call, async (workspace) => {
+    const { id } = await existingRun(workspace, args[0] ?? '');
+    const run = await followed(terminal, workspace, id);
+    const report = await runReport(reportSource(workspace), run);
+    if (terminal.json) await terminal.record({ type: 'end', ...report });
+    else for (const line of summaryLines(report)) terminal.note(line);
+    const error = recordedError(report);
+    if (error !== undefined && !terminal.json) for (const line of failureLines(failureOf(error))) terminal.note(line);
+    return exitOf(error, report);
+  });
+}
+
+/** Resolves to the run as it is when nobody works on it any more. */
+async function followed(terminal: Terminal, workspace: Workspace, id: string): Promise<RunRecord> {
+  const { clock } = workspace;
+  const source = reportSource(workspace);
+  let progress: RunProgress | undefined;
+  let afterSeq = 0;
+  const view = new LiveView(terminal, clock, { progress: () => progress, waits: () => [] });
+  view.start();
+  try {
+    for (;;) {
+      // The run is read first: what it recorded before it ended is then among the events.
+      const run = await existingRun(workspace, id);
+      for await (const event of eventsOf(source, run, { afterSeq })) {
+        afterSeq = event.seq;
+        if (event.type === 'progress') progress = event.data as unknown as RunProgress;
+        if (terminal.json) await tellEvent(terminal, event);
+        else if (event.level !== 'debug')
+          view.print(`${event.level === 'info' ? '' : `${event.level}: `}${event.message}`);
+      }
+      const status = shownStatus(run, clock.now());
+      if (status !== 'running' || terminal.readerGone) return run;
+      await sleep(clock, POLL_MS);
+    }
+  } finally {
+    view.stop();
+  }
+}

@@ -1,0 +1,48 @@
+import type { RunReport } from '../report/index.ts';
+import { counted, shownNumber, shownSeconds } from './table.ts';
+
+export interface SandboxTotals {
+  readonly operations: number;
+  readonly credits: number;
+}
+
+export interface SummaryFacts {
+  /** Milliseconds of this attempt. */
+  readonly took?: number | undefined;
+  /** The ledger of the workspace's own sandbox, before and after. */
+  readonly sandbox?: { readonly before: SandboxTotals; readonly after: SandboxTotals } | undefined;
+}
+
+/** How a run stands, in a few lines. */
+export function summaryLines(report: RunReport, facts: SummaryFacts = {}): string[] {
+  const { run, datasets, calls, credits } = report;
+  const time = facts.took === undefined ? '' : ` after ${shownSeconds(facts.took / 1000)}`;
+  const lines = [`${run.play}: ${run.status}${time}  (${run.id}, attempt ${run.attempt})`];
+  for (const dataset of datasets) {
+    const parts = [`${counted(dataset.completed, 'row')} completed`, `${shownNumber(dataset.failed)} failed`];
+    if (dataset.skipped > 0) parts.push(`${shownNumber(dataset.skipped)} skipped`);
+    if (dataset.waiting > 0) parts.push(`${shownNumber(dataset.waiting)} waiting`);
+    if (dataset.unfinished > 0) parts.push(`${shownNumber(dataset.unfinished)} unfinished`);
+    lines.push(`  rows     ${dataset.key}: ${parts.join(', ')}`);
+  }
+  lines.push(`  calls    ${callsText(calls)}`);
+  const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
+  lines.push(`  credits  ${shownNumber(credits.settled)}${limit}`);
+  if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
+  if (facts.sandbox !== undefined) lines.push(sandboxLine(facts.sandbox));
+  return lines;
+}
+
+function callsText(calls: RunReport['calls']): string {
+  const parts = [`${shownNumber(calls.live)} live`, `${shownNumber(calls.receipt)} from receipts`];
+  if (calls.coalesced > 0) parts.push(`${shownNumber(calls.coalesced)} coalesced`);
+  if (calls.sourceRun > 0) parts.push(`${shownNumber(calls.sourceRun)} from the source run`);
+  if (calls.journal > 0) parts.push(`${shownNumber(calls.journal)} replayed`);
+  if (calls.failed > 0) parts.push(`${shownNumber(calls.failed)} failed`);
+  return parts.join(', ');
+}
+
+function sandboxLine({ before, after }: NonNullable<SummaryFacts['sandbox']>): string {
+  const operations = `${shownNumber(before.operations)} → ${counted(after.operations, 'operation')}`;
+  return `  sandbox  ledger: ${operations}, ${shownNumber(before.credits)} → ${counted(after.credits, 'credit')}`;
+}

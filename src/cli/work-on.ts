@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import { exportDataset, type RunReport, runReport } from '../report/index.ts';
+import { CallsheetError, ERROR_CODES } from '../sdk/index.ts';
+import { existingRun, type Outcome, type RunRecord, reportSource, type Workspace } from '../workspace/index.ts';
+import { type Attended, attend } from './attend.ts';
+import { errorJson, failureLines, failureOf } from './failure.ts';
+import { type SandboxTotals, type SummaryFacts, summaryLines } from './summary.ts';
+import { counted } from './table.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface OutputFlags {
+  readonly output?: string;
+  readonly dataset?: string;
+  readonly excel?: boolean;
+}
+
+const SOME_ROWS_FAILED = 6;
+
+/** Works on a run until its attempt ends, writes its output and tells how it stands; resolves to the exit code. */
+export async function workOn(
+  terminal: Terminal,
+  workspace: Workspace,
+  order: { readonly run: RunRecord; readonly output: OutputFlags; readonly progress: boolean },
+): Promise<number> {
+  const before = totalsOf(workspace);
+  const attended = await attend(terminal, workspace, order);
+  const after = totalsOf(workspace);
+  const sandbox = before === undefined || after === undefined ? undefined : { before, after };
+  return finishRun(terminal, workspace, { runId: order.run.id, output: order.output, attended, sandbox });
+}
+
+function totalsOf(workspace: Workspace): SandboxTotals | undefined {
+  return workspace.sandbox?.totals();
+}
+
+/** Tells how a run stands after its attempt, or after an earlier one. */
+export async function finishRun(
+  terminal: Terminal,
+  workspace: Workspace,
+  ended: {
+    readonly runId: string;
+    readonly output: OutputFlags;
+    readonly attended?: Attended;
+    readonly sandbox?: SummaryFacts['sandbox'];
+  },
+): Promise<number> {
+  const run = await existingRun(workspace, ended.runId);
+  const report = await runReport(reportSource(workspace), run, ended.attended?.live);
+  const error = ended.attended === undefined ? recordedError(report) : errorOf(ended.attended.outcome, report);
+  const lines = summaryLines(report, { took: ended.attended?.took, sandbox: ended.sandbox });
+  for (const line of lines) terminal.note(line);
+  if (error === undefined) await writeOutput(terminal, workspace, { run, flags: ended.output });
+  await tell(terminal, report, error);
+  return exitOf(error, report);
+}
+
+/** The exit code of a run that ended so. */
+export function exitOf(error: CallsheetError | undefined, report: RunReport): number {
+  if (error !== undefined) return ERROR_CODES[error.code].exit;
+  return report.datasets.some((dataset) => dataset.failed > 0) ? SOME_ROWS_FAILED : 0;
+}
+
+async function tell(terminal: Terminal, report: RunReport, error: CallsheetError | undefined): Promise<void> {
+  const failure = error === undefined ? undefined : failureOf(error);
+  if (terminal.json) {
+    await terminal.document({ ...(failure !== undefined && { error: errorJson(failure) }), ...report });
+    return;
+  }
+  if (failure !== undefined) for (const line of failureLines(failure)) terminal.note(line);
+  const told = new Set(failure?.next);
+  for (const step of report.next) if (!told.has(step)) terminal.note(`  → ${step}`);
+  if (error === undefined && report.result !== null) await terminal.line(JSON.stringify(report.result, null, 2));
+}
+
+async function writeOutput(
+  terminal: Terminal,
+  workspace: Workspace,
+  { run, flags }: { readonly run: RunRecord; readonly flags: OutputFlags },
+): Promise<void> {
+  if (flags.output === undefined) return;
+  const { dataset, excel } = flags;
+  const path = resolve(terminal.cwd, flags.output);
+  const written = await exportDataset(reportSource(workspace), run, { path, dataset, excel });
+  terminal.note(`  wrote    ${flags.output} (${writtenText(written)})`);
+}
+
+/** What was written, and what was changed for the sake of spreadsheets. */
+export function writtenText({ rows, inertCells }: { readonly rows: number; readonly inertCells: number }): string {
+  const inert = inertCells === 0 ? '' : `; ${counted(inertCells, 'cell')} made inert`;
+  return `${counted(rows, 'row')}${inert}`;
+}
+
+/** The outcome as an error; undefined where the run completed. */
+export function errorOf(outcome: Outcome, report: RunReport): CallsheetError | undefined {
+  const { id } = report.run;
+  if (outcome.kind === 'completed') return undefined;
+  if (outcome.kind === 'failed') return outcome.error;
+  if (outcome.kind === 'cancelled')
+    return new CallsheetError('RUN_CANCELLED', `The run ${id} was cancelled; what is finished stays.`, {
+      details: { runId: id },
+      next: report.next,
+    });
+  return new CallsheetError('RUN_INTERRUPTED', `The run ${id} was interrupted; all that was bought is recorded.`, {
+    details: { runId: id },
+    next: [`callsheet runs resume ${id}`],
+  });
+}
+
+/** How an earlier attempt left the run. */
+export function recordedError({ run, next }: RunReport): CallsheetError | undefined {
+  if (run.status === 'completed') return undefined;
+  if (run.error !== null && Object.hasOwn(ERROR_CODES, run.error.code)) {
+    const { code, message, details } = run.error;
+    return new CallsheetError(code as keyof typeof ERROR_CODES, message, {
+      details: (details ?? {}) as Record<string, unknown>,
+      next: run.error.next,
+    });
+  }
+  const code = run.status === 'cancelled' ? 'RUN_CANCELLED' : 'RUN_INTERRUPTED';
+  return new CallsheetError(code, `The run ${run.id} is ${run.status}.`, { details: { runId: run.id }, next });
+}

@@ -1,0 +1,58 @@
+import { defineTool, type FunctionTool, type Tool } from '../../src/sdk/index.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: tests ask with whatever input they need
+type AnyInput = any;
+
+export interface CountedTool {
+  readonly tool: Tool;
+  /** Every request that went out, in order. */
+  readonly sent: { readonly input: AnyInput; readonly operationKey: string }[];
+}
+
+type Parts = Partial<Omit<FunctionTool<AnyInput>, 'run' | 'request'>>;
+type Run = FunctionTool<AnyInput>['run'];
+
+/** A function tool that says what it was asked: the ledger of a test. One credit a call unless told otherwise. */
+export function countedTool(parts: Parts = {}, run: Run = (input) => ({ got: input })): CountedTool {
+  const sent: CountedTool['sent'] = [];
+  const tool = defineTool<AnyInput>({
+    id: 'acme.find',
+    effect: 'read',
+    input: { type: 'object' },
+    cost: { credits: 1 },
+    ...parts,
+    run: (input, context) => {
+      sent.push({ input, operationKey: context.operationKey });
+      return run(input, context);
+    },
+  });
+  return { tool, sent };
+}
+
+/** An error that a function tool throws to end as it likes. */
+export function endsAs(ending: string, more: { readonly retryAfterMs?: number } = {}): Error {
+  return Object.assign(new Error(`ends as ${ending}`), { endsAs: ending, ...more });
+}
+
+export interface Latch {
+  readonly opened: Promise<void>;
+  readonly open: () => void;
+}
+
+/** A promise that the test fulfils. */
+export function latch(): Latch {
+  let open = (): void => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open };
+}
+
+/** Lets the process work until a condition holds; gives up after many turns of the event loop. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 500_000; turn++) {
+    if (condition()) return;
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+  throw new Error('the condition did not come to hold');
+}
