@@ -1,7 +1,4 @@
 import { CommanderError } from 'commander';
-import { systemClock } from '../scope/index.ts';
-import { CallsheetError } from '../sdk/index.ts';
-import { tellFailure } from './failure.ts';
 import { buildProgram } from './program.ts';
 import { Terminal } from './terminal.ts';
 
@@ -18,55 +15,45 @@ export async function start(): Promise<void> {
   };
   stdout.on('error', onBrokenPipe);
   stderr.on('error', onBrokenPipe);
-  process.exitCode = await main(argv.slice(2), terminal);
+  const { exit, acted } = await main(argv.slice(2), terminal);
+  process.exitCode = exit;
+  if (!acted) return;
+  const { systemClock } = await import('../scope/index.ts');
   systemClock.after(LINGER_MS, () => process.exit(), { keepAlive: false });
 }
 
-/** Runs one command; resolves to its exit code and never rejects. */
-export async function main(args: readonly string[], terminal: Terminal): Promise<number> {
-  let exit = 0;
+/**
+ * Runs one command; resolves to its exit code and never rejects. Help and version load nothing but the declarations:
+ * errors, too, are loaded when there is one.
+ */
+export async function main(
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<{ readonly exit: number; readonly acted: boolean }> {
+  let exit: number | undefined;
   try {
     const program = buildProgram(terminal, (code) => {
       exit = code;
     });
     await program.parseAsync(withBareRefresh(args), { from: 'user' });
-    return exit;
+    return { exit: exit ?? 0, acted: exit !== undefined };
   } catch (error) {
-    if (!(error instanceof CommanderError)) return tellFailure(terminal, error);
-    if (error.code === 'commander.helpDisplayed' || error.code === 'commander.version') return 0;
-    return tellFailure(terminal, usageError(error, args));
+    return { exit: await exitOfThrown(error, args, terminal), acted: true };
   }
 }
+
+async function exitOfThrown(error: unknown, args: readonly string[], terminal: Terminal): Promise<number> {
+  if (error instanceof CommanderError && HARMLESS.has(error.code)) return 0;
+  const { tellFailure } = await import('./failure.ts');
+  if (!(error instanceof CommanderError)) return tellFailure(terminal, error);
+  const { usageError } = await import('./usage-error.ts');
+  return tellFailure(terminal, usageError(error, args));
+}
+
+const HARMLESS: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'commander.version']);
 
 /** `--refresh play.ts` must not take the play for the name of a tool: only `--refresh=…` has a value. */
 function withBareRefresh(args: readonly string[]): string[] {
   const isRun = args.includes('run') && !args.includes('tools');
   return args.map((arg) => (isRun && arg === '--refresh' ? '--refresh=' : arg));
-}
-
-function usageError(error: CommanderError, args: readonly string[]): CallsheetError {
-  const command = args.filter((arg) => /^[a-z]+$/.test(arg)).slice(0, 2);
-  const asked = error.code === 'commander.unknownCommand' ? command.slice(0, -1) : command;
-  const message = error.code === 'commander.help' ? 'No command was given.' : sentence(error.message);
-  return new CallsheetError('USAGE', message, {
-    next: [['callsheet', ...knownWords(asked), '--help'].join(' ')],
-  });
-}
-
-const FAMILIES: ReadonlySet<string> = new Set(['runs', 'tools', 'receipts', 'secrets']);
-
-/** The words of a command, without what follows them. */
-function knownWords(words: readonly string[]): readonly string[] {
-  const [first, second] = words;
-  if (first === undefined) return [];
-  return FAMILIES.has(first) && second !== undefined ? [first, second] : [first];
-}
-
-function sentence(message: string): string {
-  const text = message
-    .replace(/^error: /, '')
-    .replace(/\s*\n\s*/g, ' ')
-    .trim();
-  const ended = /[.)?]$/.test(text) ? text : `${text}.`;
-  return ended.charAt(0).toUpperCase() + ended.slice(1);
 }

@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import { durationMs } from '../scope/index.ts';
 
 /** A whole number from 1 up. */
 export function count(text: string): number {
@@ -20,13 +19,6 @@ export function credits(text: string): number {
   const value = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && Number.isFinite(value)) return value;
   throw new InvalidArgumentError('It must be a number of credits from 0 up, such as 500.');
-}
-
-/** A duration in milliseconds. */
-export function duration(text: string): number {
-  const ms = durationMs(text);
-  if (ms !== undefined) return ms;
-  throw new InvalidArgumentError("It must be a duration such as '30d', '12h' or '90s'.");
 }
 
 /** `--refresh`: everything, or the tools that are named. */

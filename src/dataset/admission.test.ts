@@ -15,10 +15,11 @@ const people: Row[] = [
 function run(
   test: TestRun,
   items: unknown,
-  options?: unknown,
-  key = 'people',
+  _options?: unknown,
+  _key = 'people',
 ): Promise<{ materialize(): Promise<unknown[]> }> {
-  const chain = createDataset(test.host, key, items).withColumn('seen', (row) => (row as Row).name ?? true, {
+  const { dataset = 'people', ...options } = given;
+  const chain = createDataset(test.host, dataset, items).withColumn('seen', (row) => (row as Row).name ?? true, {
     replace: true,
   });
   return chain.run(options as never);
@@ -44,11 +45,11 @@ describe('admission', () => {
       const test = testRun();
       const kinds: unknown[] = [rows, new Set(rows), rows.values(), later(), first, Promise.resolve(first)];
       for (const [index, items] of kinds.entries()) {
-        const read = await run(test, items, {}, `kind ${index}`);
+        const read = await run(test, items, { dataset: `kind ${index}` });
         expect((await read.materialize()).map((row) => (row as Row).n)).toEqual([1, 2]);
       }
       const view = (first as never as { filter(fn: unknown): unknown }).filter(async (row: Row) => row.n === 2);
-      expect(await (await run(test, view, {}, 'view')).materialize()).toEqual([{ n: 2, seen: true }]);
+      expect(await (await run(test, view, { dataset: 'view' })).materialize()).toEqual([{ n: 2, seen: true }]);
     },
   );
 
@@ -162,7 +163,7 @@ describe('admission', () => {
       expect(second.progress.at(-1)).toMatchObject({ total: 3, completed: 1, skipped: 2 });
       const other = testRun({ store: test.store, runNo: 3 });
       expect(
-        await (await run(other, [{ id: 'a' }], { key: 'id', mode: 'net_new' }, 'other key')).materialize(),
+        await (await run(other, [{ id: 'a' }], { dataset: 'other', key: 'id', mode: 'net_new' })).materialize(),
       ).toHaveLength(1);
     },
   );

@@ -1,5 +1,4 @@
 import { RunFatalError } from '../sdk/index.ts';
-import type { RowState } from '../store/index.ts';
 import type { Column } from './columns.ts';
 import { asFatal } from './fatal.ts';
 import { RowFeed } from './feed.ts';
@@ -60,25 +59,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     host.raiseFatal(error);
     pool.stop(error);
   };
-  const failures = new Failures(host, frame);
-  const job: RowJob = {
-    host,
-    datasetKey: frame.record.key,
-    datasetNo,
-    columns: what.columns,
-    legs: what.columns.flatMap((column) => column.legs),
-    keySpec: what.keySpec,
-    traced: what.columns.some((column) => column.program !== undefined),
-    records,
-    counters,
-    left: (run, state) => leave(pool, run, state),
-    failed: (run, error) => {
-      failures.say(run.ordinal, error);
-      if (what.onRowError === 'fail') pool.stop(rowFailed(frame, run.ordinal, error));
-    },
-    fatal: stop,
-    unwritten: (error) => stop(asFatal(error)),
-  };
+  const job = jobOf(host, what, { pool, records, stop });
   counters.watch();
   let end: PoolEnd;
   try {
@@ -93,9 +74,37 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
   return end;
 }
 
-function leave(pool: Pool<RowItem>, run: RowRun, state: RowState): void {
-  if (state === 'parked') pool.park(run.bytes);
-  else pool.release(run.bytes);
+/** What rows share, and where they report to. */
+function jobOf(
+  host: DatasetHost,
+  what: ProcessWhat,
+  to: {
+    readonly pool: Pool<RowItem>;
+    readonly records: RowRecords;
+    readonly stop: (error: RunFatalError) => void;
+  },
+): RowJob {
+  const { frame, columns, keySpec, counters } = what;
+  const failures = new Failures(host, frame);
+  return {
+    host,
+    datasetKey: frame.record.key,
+    datasetNo: frame.record.datasetNo,
+    columns,
+    legs: columns.flatMap((column) => column.legs),
+    keySpec,
+    traced: columns.some((column) => column.program !== undefined),
+    records: to.records,
+    counters,
+    left: (run, state) => (state === 'parked' ? to.pool.park(run.bytes) : to.pool.release(run.bytes)),
+    failed: (run, error) => {
+      failures.say(run.ordinal, error);
+      // The run is told once what is finished is on disk.
+      if (what.onRowError === 'fail') to.pool.stop(rowFailed(frame, run.ordinal, error));
+    },
+    fatal: to.stop,
+    unwritten: (error) => to.stop(asFatal(error)),
+  };
 }
 
 /** What a dataset whose `onRowError` is `fail` ends the run with. */

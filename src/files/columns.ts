@@ -1,5 +1,5 @@
+import { nearestNames } from '../scope/index.ts';
 import { CallsheetError, type JsonValue } from '../sdk/index.ts';
-import { nearestNames } from './nearest.ts';
 import type { Row } from './types.ts';
 
 export interface ColumnRequest {

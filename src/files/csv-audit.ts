@@ -117,9 +117,13 @@ export class CsvAudit {
 
   #refuseTooWide(cells: readonly string[], line: number): void {
     if (cells.length <= MAX_COLUMNS) return;
-    throw malformed(this.#path, line, `the row has ${cells.length} cells, more than the ${MAX_COLUMNS} that are read`, {
-      next: ['Check the delimiter, for example with `--delimiter ";"`.'],
-    });
+    throw malformed(
+      { path: this.#path, line },
+      `the row has ${cells.length} cells, more than the ${MAX_COLUMNS} that are read`,
+      {
+        next: ['Check the delimiter, for example with `--delimiter ";"`.'],
+      },
+    );
   }
 }
 

@@ -130,12 +130,12 @@ function failureOf(parser: Parser): { throwIfAny(): void } {
 
 function fromCsvParse(error: unknown, path: string, line: number): unknown {
   if (error instanceof CsvError && error.code === 'CSV_QUOTE_NOT_CLOSED') {
-    return malformed(path, line, 'the row that begins here has a quote that is never closed', {
+    return malformed({ path, line }, 'the row that begins here has a quote that is never closed', {
       next: ['Close the quote, or double it if it belongs to the text.'],
     });
   }
   if (error instanceof CsvError) {
-    return malformed(path, line, error.message, { next: ['Correct the row that begins there.'], cause: error });
+    return malformed({ path, line }, error.message, { next: ['Correct the row that begins there.'], cause: error });
   }
   // A cell beyond the longest string that JavaScript holds.
   return error instanceof RangeError || isStringTooLong(error) ? rowTooLarge(path, line) : error;
@@ -146,7 +146,7 @@ function isStringTooLong(error: unknown): boolean {
 }
 
 function rowTooLarge(path: string, line: number): Error {
-  return malformed(path, line, `the row that begins here is larger than ${MAX_ROW_BYTES / 1024 / 1024} MB`, {
+  return malformed({ path, line }, `the row that begins here is larger than ${MAX_ROW_BYTES / 1024 / 1024} MB`, {
     next: ['Look for a quote in that row that is never closed.'],
   });
 }

@@ -47,7 +47,8 @@ export async function openCsvWriter(path: string, options: CsvWriterOptions): Pr
   return {
     async write(batch) {
       for (const row of batch) {
-        if (row.length > header.length) throw tooManyCells(path, rows + 1, row.length, header.length);
+        if (row.length > header.length)
+          throw tooManyCells(path, { row: rows + 1, cells: row.length, columns: header.length });
         rows++;
         const written = file.add(encoder.encode(row));
         if (written !== undefined) await written;
@@ -95,7 +96,10 @@ class RowEncoder {
   }
 }
 
-function tooManyCells(path: string, row: number, cells: number, columns: number): CallsheetError {
+function tooManyCells(
+  path: string,
+  { row, cells, columns }: { readonly row: number; readonly cells: number; readonly columns: number },
+): CallsheetError {
   return new CallsheetError('INTERNAL', `Row ${row} of ${path} has ${cells} cells for ${columns} columns.`, {
     details: { path, row, cells, columns },
   });

@@ -85,9 +85,13 @@ class ElementSplitter {
   end(): void {
     if (this.#place === 'after') return;
     const inElement = this.#inElement();
-    throw malformed(this.#path, inElement ? this.#elementLine : this.#line, 'the file ends within its array', {
-      next: ['The file was probably cut off; get it again, whole.'],
-    });
+    throw malformed(
+      { path: this.#path, line: inElement ? this.#elementLine : this.#line },
+      'the file ends within its array',
+      {
+        next: ['The file was probably cut off; get it again, whole.'],
+      },
+    );
   }
 
   #inElement(): boolean {
@@ -143,7 +147,7 @@ class ElementSplitter {
       'after-element': 'a comma or the end of the array is expected',
       after: 'there is more after the end of the array',
     }[place];
-    return malformed(this.#path, this.#line, what, {
+    return malformed({ path: this.#path, line: this.#line }, what, {
       next: ['Give the rows as one JSON array of objects, or as JSON lines with `--format jsonl`.'],
     });
   }

@@ -73,7 +73,7 @@ async function* lines(chunks: AsyncIterable<Buffer>, path: string): AsyncGenerat
 }
 
 export function tooLarge(path: string, line: number): Error {
-  return malformed(path, line, `the object that begins here is larger than ${MAX_ROW_BYTES / 1024 / 1024} MB`, {
+  return malformed({ path, line }, `the object that begins here is larger than ${MAX_ROW_BYTES / 1024 / 1024} MB`, {
     next: ['JSON lines hold one object a line; a JSON array is read with `--format json`.'],
   });
 }
@@ -100,7 +100,7 @@ export class ObjectReader {
   add(text: string, line: number): void {
     const value = this.#parse(text, line);
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw malformed(this.#path, line, `an object is expected here, not ${kindOf(value)}`, {
+      throw malformed({ path: this.#path, line }, `an object is expected here, not ${kindOf(value)}`, {
         next: [
           Array.isArray(value)
             ? 'If the whole file is one array, read it with `--format json`.'
@@ -110,7 +110,7 @@ export class ObjectReader {
     }
     for (const key of Object.keys(value)) this.#header.add(key);
     if (this.#header.size > MAX_COLUMNS) {
-      throw malformed(this.#path, line, `the objects have more than ${MAX_COLUMNS} different keys`, {
+      throw malformed({ path: this.#path, line }, `the objects have more than ${MAX_COLUMNS} different keys`, {
         next: ['Give the rows the same keys, and put what varies into one nested object.'],
       });
     }
@@ -152,10 +152,14 @@ export class ObjectReader {
       }
       return value;
     } catch (cause) {
-      throw malformed(this.#path, line, `this is not JSON (${cause instanceof Error ? cause.message : 'unknown'})`, {
-        next: ['Correct that line; each object must be whole, with keys and strings in double quotes.'],
-        cause,
-      });
+      throw malformed(
+        { path: this.#path, line },
+        `this is not JSON (${cause instanceof Error ? cause.message : 'unknown'})`,
+        {
+          next: ['Correct that line; each object must be whole, with keys and strings in double quotes.'],
+          cause,
+        },
+      );
     }
   }
 }

@@ -8,8 +8,7 @@ export const MAX_COLUMNS = 20_000;
 
 /** FILE_MALFORMED at a physical line of a file. */
 export function malformed(
-  path: string,
-  line: number,
+  { path, line }: { readonly path: string; readonly line: number },
   what: string,
   more: { readonly next: readonly string[]; readonly cause?: unknown },
 ): CallsheetError {

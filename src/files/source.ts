@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { nearestNames } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import { nearestNames } from './nearest.ts';
 
 const CHUNK_BYTES = 64 * 1024;
 

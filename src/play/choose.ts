@@ -1,5 +1,5 @@
+import { didYouMean } from '../scope/index.ts';
 import { CallsheetError, isPlay, type Play } from '../sdk/index.ts';
-import { didYouMean } from './nearest.ts';
 
 export interface ExportedPlay {
   readonly exportName: string;

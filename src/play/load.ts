@@ -1,10 +1,10 @@
 import path from 'node:path';
+import { didYouMean, nearestNames } from '../scope/index.ts';
 import { CallsheetError, type ErrorCode, type Play } from '../sdk/index.ts';
 import { type Bundle, bundleModule } from './bundle.ts';
 import { choosePlay, type ExportedPlay, playsOf } from './choose.ts';
 import { isFile, namesIn } from './files.ts';
 import { importBundle, type ModuleExports } from './import-code.ts';
-import { didYouMean, nearest } from './nearest.ts';
 
 export interface LoadedPlay {
   readonly play: Play;
@@ -81,7 +81,7 @@ async function fileNotFound(file: string): Promise<CallsheetError> {
   const folder = path.dirname(file);
   const there = (await namesIn(folder)).filter((name) => /\.[cm]?[jt]sx?$/.test(name));
   const plays = there.filter((name) => name.includes('.play.'));
-  const close = nearest(path.basename(file), there).map((name) => path.join(folder, name));
+  const close = nearestNames(path.basename(file), there).map((name) => path.join(folder, name));
   const others = plays.slice(0, 10).map((name) => path.join(folder, name));
   const suggestions = close.length > 0 ? close : others;
   const hint = close.length > 0 ? didYouMean(path.join(folder, path.basename(file)), close) : '';

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Message } from 'esbuild';
+import { didYouMean } from '../scope/index.ts';
 import { CallsheetError, type ErrorCode } from '../sdk/index.ts';
-import { didYouMean } from './nearest.ts';
 import { SDK_MODULES, SDK_NAMES } from './shim.ts';
 
 /** What the bundler has to say about a place in a file. Line and column count from 1. */

@@ -53,8 +53,13 @@ export class RequestRefused extends Error {
   readonly body: JsonObject;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(status: number, code: string, message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    kind: string | { readonly code: string; readonly headers: Readonly<Record<string, string>> },
+    message: string,
+  ) {
     super(message);
+    const { code, headers } = typeof kind === 'string' ? { code: kind, headers: {} } : kind;
     this.name = 'RequestRefused';
     this.status = status;
     this.body = { error: { code, message } };

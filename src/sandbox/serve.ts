@@ -62,8 +62,11 @@ export async function serveExchange(shop: Shop, exchange: Exchange): Promise<voi
     }
   } catch (error) {
     if (shop.closing.aborted || error instanceof ConnectionEnded) response.destroy();
-    else if (error instanceof RequestRefused) turnAway(shop, exchange, error);
-    else turnAway(shop, exchange, new RequestRefused(500, 'sandbox_failed', `The sandbox failed: ${String(error)}`));
+    else if (error instanceof RequestRefused) turnAway(shop, exchange, { refused: error });
+    else
+      turnAway(shop, exchange, {
+        refused: new RequestRefused(500, 'sandbox_failed', `The sandbox failed: ${String(error)}`),
+      });
   }
 }
 
@@ -74,7 +77,7 @@ function enterLimits(shop: Shop, endpoint: Endpoint, account: string): void {
   const headers = limitHeaders(spelling, { now: shop.settings.clock.now(), ...refusal });
   const what =
     refusal.reason === 'rate' ? `${refusal.calls} requests in ${refusal.perMs} ms` : `${refusal.calls} at once`;
-  throw new RequestRefused(429, 'too_many_requests', `${endpoint.provider} allows ${what}.`, headers);
+  throw new RequestRefused(429, { code: 'too_many_requests', headers }, `${endpoint.provider} allows ${what}.`);
 }
 
 function understand(shop: Shop, exchange: Exchange, caller: { apiKey: string; account: string }): Understood {
@@ -101,7 +104,7 @@ async function serveUnderstood(shop: Shop, asked: Understood): Promise<void> {
   } catch (error) {
     // Here and not further up, because the answer to a failed request may be spoiled too.
     if (!(error instanceof RequestRefused)) throw error;
-    turnAway(shop, asked, error, asked);
+    turnAway(shop, asked, { refused: error, spoil: asked });
   }
 }
 
@@ -216,7 +219,7 @@ function statusFault(shop: Shop, { endpoint }: Understood, fault: Fault): Reques
   const waitMs = (fault.retryAfter ?? 0) * 1000;
   const reset = { now: shop.settings.clock.now(), waitMs, calls: rate[0]?.calls ?? 1, perMs: waitMs };
   const headers = fault.retryAfter === undefined ? {} : limitHeaders(spelling, reset);
-  return new RequestRefused(fault.status ?? 500, 'sandbox_fault', 'The sandbox was told to fail.', headers);
+  return new RequestRefused(fault.status ?? 500, { code: 'sandbox_fault', headers }, 'The sandbox was told to fail.');
 }
 
 function endedBy(shop: Shop, asked: Understood, why: string): ConnectionEnded {
@@ -234,9 +237,12 @@ function connectionClosed(response: ServerResponse): Promise<void> {
 function turnAway(
   shop: Shop,
   exchange: Exchange,
-  refused: RequestRefused,
-  spoil?: { readonly faults: readonly Fault[]; readonly apiKey: string },
+  why: {
+    readonly refused: RequestRefused;
+    readonly spoil?: { readonly faults: readonly Fault[]; readonly apiKey: string };
+  },
 ): void {
+  const { refused, spoil } = why;
   shop.ledger.refuse(nameOf(exchange.endpoint), String(refused.status));
   const { status, headers } = refused;
   reply(exchange.response, { status, body: JSON.stringify(refused.body), headers }, spoil);

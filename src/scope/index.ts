@@ -4,6 +4,7 @@ export { type Digest, digest, digestPrefix48, hexDigest, IDENTITY_FORMAT } from 
 export { durationMs } from './duration.ts';
 export { Gate, type GateState, Halted } from './gate.ts';
 export { type Chance, systemChance, timeId } from './ids.ts';
+export { didYouMean, nearestNames } from './nearest.ts';
 export {
   prepareSchema,
   type SchemaIssue,

@@ -1,4 +1,4 @@
-import { prepareSchema, SchemaUnusableError, validateWith } from '../scope/index.ts';
+import { nearestNames, prepareSchema, SchemaUnusableError, validateWith } from '../scope/index.ts';
 import {
   CallsheetError,
   type Effect,
@@ -10,7 +10,6 @@ import {
 import { type CatalogueMode, providerAccount } from './account.ts';
 import { checkDefinition, definitionRefusal } from './definition.ts';
 import { definitionDigest } from './definition-digest.ts';
-import { nearestNames } from './nearest-names.ts';
 import type { CatalogueTool, ProviderAccount, Validation } from './port.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;

@@ -1,16 +1,17 @@
 import { receiptsList as listed, receiptById, receiptNumber } from '../../report/index.ts';
 import { CallsheetError, type JsonValue } from '../../sdk/index.ts';
-import { evictReceipts, receiptsToEvict, reportSource } from '../../workspace/index.ts';
+import { evictReceipts, receiptsToEvict, reportSource, type Workspace } from '../../workspace/index.ts';
 import { saysYes } from '../confirm.ts';
 import type { Invocation } from '../invocation.ts';
 import { counted, shownValue, tableLines } from '../table.ts';
+import { typedDuration } from '../usage-error.ts';
 import { withWorkspace } from '../with-workspace.ts';
 
 export interface ReceiptListFlags {
   readonly tool?: string;
   readonly limit?: number;
-  /** Milliseconds. */
-  readonly olderThan?: number;
+  /** A duration. */
+  readonly olderThan?: string;
   readonly cursor?: string;
 }
 
@@ -19,7 +20,7 @@ export async function receiptsList(call: Invocation<ReceiptListFlags>): Promise<
   const { terminal, flags } = call;
   return withWorkspace(call, async (workspace) => {
     const { tool, limit = 50, olderThan, cursor } = flags;
-    const before = olderThan === undefined ? undefined : workspace.clock.now() - olderThan;
+    const before = instantBefore(workspace, olderThan);
     const page = await listed(reportSource(workspace), { tool, before, limit, cursor });
     if (terminal.json) {
       await terminal.document(page);
@@ -63,8 +64,8 @@ export async function receiptsShow(call: Invocation<ReceiptShowFlags>): Promise<
 export interface EvictFlags {
   readonly key?: string;
   readonly tool?: string;
-  /** Milliseconds. */
-  readonly olderThan?: number;
+  /** A duration. */
+  readonly olderThan?: string;
   readonly yes?: boolean;
 }
 
@@ -79,7 +80,7 @@ export async function receiptsEvict(call: Invocation<EvictFlags>): Promise<numbe
       next: ['callsheet receipts evict --help'],
     });
   return withWorkspace(call, async (workspace) => {
-    const before = olderThan === undefined ? undefined : workspace.clock.now() - olderThan;
+    const before = instantBefore(workspace, olderThan);
     if (name !== undefined) await receiptById(reportSource(workspace), name);
     const id = name === undefined ? undefined : receiptNumber(name);
     const ids = await receiptsToEvict(workspace.store, { id, key, tool, before });
@@ -92,6 +93,10 @@ export async function receiptsEvict(call: Invocation<EvictFlags>): Promise<numbe
       );
     return 0;
   });
+}
+
+function instantBefore({ clock }: Workspace, olderThan: string | undefined): number | undefined {
+  return olderThan === undefined ? undefined : clock.now() - typedDuration('--older-than', olderThan);
 }
 
 /** Evicting costs money later, so many at once are asked about; one that is named was meant. */

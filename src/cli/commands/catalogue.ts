@@ -1,7 +1,7 @@
 import type { EvictFlags, ReceiptListFlags, ReceiptShowFlags } from '../actions/receipts.ts';
 import type { ToolCallFlags } from '../actions/tools.ts';
 import { type Declaring, declare } from '../invocation.ts';
-import { collected, count, credits, duration } from '../option-values.ts';
+import { collected, count, credits } from '../option-values.ts';
 
 export function declareCatalogue(parts: Declaring): void {
   declareTools(parts);
@@ -59,7 +59,7 @@ function declareReceipts(parts: Declaring): void {
   )
     .option('--tool <id>', 'of one tool')
     .option('--limit <n>', 'how many; 50 by default', count)
-    .option('--older-than <duration>', 'bought longer ago than that', duration)
+    .option('--older-than <duration>', 'bought longer ago than that, such as 30d')
     .option('--cursor <cursor>', 'go on where an earlier page ended (its nextCursor)');
   declare<ReceiptShowFlags>(
     parts,
@@ -86,7 +86,7 @@ function declareReceipts(parts: Declaring): void {
   )
     .option('--key <key>', 'the receipts of one question')
     .option('--tool <id>', 'the receipts of one tool')
-    .option('--older-than <duration>', 'bought longer ago than that', duration)
+    .option('--older-than <duration>', 'bought longer ago than that, such as 30d')
     .option('--yes', 'evict without asking');
 }
 

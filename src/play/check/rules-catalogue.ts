@@ -1,7 +1,7 @@
+import { didYouMean } from '../../scope/index.ts';
 import type { Play } from '../../sdk/index.ts';
 import { KNOWN_PLAY_OPTIONS } from '../../sdk/index.ts';
 import { askedEdition, KNOWN_EDITIONS } from '../edition.ts';
-import { didYouMean } from '../nearest.ts';
 import { type Finding, type FindingPlace, finding } from './finding.ts';
 import type { Sources } from './names.ts';
 import { type Counts, secretOf, toolOf } from './plan.ts';

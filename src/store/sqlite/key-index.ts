@@ -1,6 +1,7 @@
 import { type Digest, digestPrefix48 } from '../../scope/index.ts';
 import { BatchInsert } from './batch-insert.ts';
 import type { Database } from './driver.ts';
+import { HashTable } from './hash-table.ts';
 import { breathe } from './waiting.ts';
 
 /**
@@ -32,17 +33,13 @@ const WATERMARK = "SELECT value FROM meta WHERE name = 'keys_merged_to'";
 
 const MERGED = `INSERT OR REPLACE INTO meta VALUES ('keys_merged_to', max(?, coalesce((${WATERMARK}), 0)))`;
 
-const NONE: readonly number[] = [];
-
-type Ids = Map<number, number | number[]>;
-
 interface Entry {
   readonly id: number;
   readonly hash: number;
 }
 
 interface Lot {
-  readonly ids: Ids;
+  readonly ids: HashTable;
   /** The hashes of `ids`. */
   readonly sorted: Float64Array;
   readonly upTo: number;
@@ -55,7 +52,7 @@ export class KeyIndex {
   readonly #db: Database;
   readonly #insert: BatchInsert;
   readonly #largestLot: number;
-  #tail: Ids = new Map();
+  #tail = new HashTable();
   #lot: Lot | undefined;
   #seen = 0;
   #dataVersion = -1;
@@ -84,7 +81,7 @@ export class KeyIndex {
 
   /** Adds a receipt of this connection, once it is committed. */
   add(id: number, hash: number): void {
-    put(this.#tail, hash, id);
+    this.#tail.add(hash, id);
     this.#seen = id;
   }
 
@@ -93,12 +90,11 @@ export class KeyIndex {
     const hashes = keys.map(digestPrefix48);
     const merged = this.#probe(hashes);
     return hashes.map((hash) => {
-      const ids = [merged.get(hash), this.#lot?.ids.get(hash), this.#tail.get(hash)].filter(
-        (some) => some !== undefined,
-      );
-      // Nearly all keys are new, or there once.
-      if (ids.length === 0) return NONE;
-      return [...new Set(ids.flat())].sort((a, b) => a - b);
+      const ids = merged.get(hash) ?? [];
+      this.#lot?.ids.find(hash, ids);
+      this.#tail.find(hash, ids);
+      // A half merged lot is in the table too.
+      return ids.length < 2 ? ids : [...new Set(ids)].sort((a, b) => a - b);
     });
   }
 
@@ -108,9 +104,12 @@ export class KeyIndex {
     const lot = this.#lot;
     if (lot === undefined) return;
     const end = Math.min(lot.sorted.length, lot.merged + Math.max(SMALLEST_SLICE, 2 * added));
+    const ids: number[] = [];
     for (let at = lot.merged; at < end; at++) {
       const hash = lot.sorted[at] ?? 0;
-      for (const id of [lot.ids.get(hash) ?? []].flat()) {
+      ids.length = 0;
+      lot.ids.find(hash, ids);
+      for (const id of ids) {
         this.#insert.waiting.push(hash, id);
         this.#insert.added();
       }
@@ -160,12 +159,12 @@ export class KeyIndex {
     if (this.#tail.size < wanted) return undefined;
     const lot = {
       ids: this.#tail,
-      sorted: Float64Array.from(this.#tail.keys()).sort(),
+      sorted: this.#tail.sorted(),
       upTo: this.#seen,
       merged: 0,
       merging: 0,
     };
-    this.#tail = new Map();
+    this.#tail = new HashTable();
     return lot;
   }
 
@@ -182,11 +181,4 @@ export class KeyIndex {
     }
     return found;
   }
-}
-
-function put(into: Ids, hash: number, id: number): void {
-  const known = into.get(hash);
-  if (known === undefined) into.set(hash, id);
-  else if (typeof known === 'number') into.set(hash, [known, id]);
-  else known.push(id);
 }
