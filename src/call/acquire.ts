@@ -35,10 +35,11 @@ export class NotAnswered extends Error {
 
 /** The answer to a question that the journal does not hold. Rejects with `NotAnswered`. */
 export async function acquire(run: CallRun, question: Question): Promise<Found> {
-  const unsettled = run.journal.takeUnsettled(question.callId);
-  if (unsettled !== undefined) {
-    const answer = await run.process.lookup.hydrate(unsettled);
-    if (answer !== undefined) return { answer, source: 'live' };
+  const paid = run.journal.takeUnsettled(question.callId);
+  const answer = paid === undefined ? undefined : await run.process.lookup.hydrate(paid.receipt);
+  if (paid !== undefined && answer !== undefined) {
+    const settle = (credits: number): void => run.budget.resolveUnknown(0, credits - paid.settled);
+    return { answer, source: 'live', settle };
   }
   if (!question.shared) return buy(run, question);
   const { claims } = run.process;

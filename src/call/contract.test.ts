@@ -2,15 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { defineTool, type ToolDefinition } from '../sdk/index.ts';
 import { buildCatalogue, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
-import { ContractBroken, readAnswer } from './contract.ts';
+import { type ContractBroken, readAnswer } from './contract.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: each test writes the part of a definition that it is about
 function tool(parts: any): CatalogueTool {
-  const definition = { id: 'acme.find', effect: 'read', input: { type: 'object' }, request: () => ({ url: '/x' }), ...parts };
+  const definition = {
+    id: 'acme.find',
+    effect: 'read',
+    input: { type: 'object' },
+    request: () => ({ url: '/x' }),
+    ...parts,
+  };
   return buildCatalogue({ tools: [defineTool(definition as ToolDefinition)], mode: 'live' }).get('acme.find');
 }
 
-const http = (status: number, body: string): RawAnswer => ({ kind: 'http', status, headers: { x: '1' }, body, encoding: 'utf8' });
+const http = (status: number, body: string): RawAnswer => ({
+  kind: 'http',
+  status,
+  headers: { x: '1' },
+  body,
+  encoding: 'utf8',
+});
 const read = (parts: object, raw: RawAnswer) => readAnswer(tool(parts), { q: 1 }, raw);
 const broken = (parts: object, raw: RawAnswer): ContractBroken => {
   try {
@@ -22,14 +34,18 @@ const broken = (parts: object, raw: RawAnswer): ContractBroken => {
 };
 
 describe('a raw answer without a response function', () => {
-  verifies('TOOL-READING-1', 'is the parsed JSON, or text where it is none; 204 and noResult statuses are no_result', () => {
-    expect(read({}, http(200, '{"a":1}'))).toMatchObject({ status: 'completed', data: { a: 1 } });
-    expect(read({}, http(201, 'not json'))).toMatchObject({ status: 'completed', data: 'not json' });
-    expect(read({}, http(200, ''))).toMatchObject({ status: 'completed', data: '' });
-    expect(read({}, http(204, ''))).toMatchObject({ status: 'no_result', data: null });
-    expect(read({ noResult: [404] }, http(404, '{"a":1}'))).toMatchObject({ status: 'no_result', data: null });
-    expect(read({}, http(200, 'null'))).toMatchObject({ status: 'completed', data: null });
-  });
+  verifies(
+    'TOOL-READING-1',
+    'is the parsed JSON, or text where it is none; 204 and noResult statuses are no_result',
+    () => {
+      expect(read({}, http(200, '{"a":1}'))).toMatchObject({ status: 'completed', data: { a: 1 } });
+      expect(read({}, http(201, 'not json'))).toMatchObject({ status: 'completed', data: 'not json' });
+      expect(read({}, http(200, ''))).toMatchObject({ status: 'completed', data: '' });
+      expect(read({}, http(204, ''))).toMatchObject({ status: 'no_result', data: null });
+      expect(read({ noResult: [404] }, http(404, '{"a":1}'))).toMatchObject({ status: 'no_result', data: null });
+      expect(read({}, http(200, 'null'))).toMatchObject({ status: 'completed', data: null });
+    },
+  );
 
   it('of a function tool is its value, and null is no_result', () => {
     const parts = { request: undefined, run: () => 1 };
@@ -56,7 +72,10 @@ describe('the tool author’s code', () => {
       throw new TypeError('no email of undefined');
     };
     const ok = http(200, '{}');
-    expect(broken({ response: thrower }, ok)).toMatchObject({ part: 'response', message: 'TypeError: no email of undefined' });
+    expect(broken({ response: thrower }, ok)).toMatchObject({
+      part: 'response',
+      message: 'TypeError: no email of undefined',
+    });
     expect(broken({ response: () => undefined }, ok)).toMatchObject({ part: 'response' });
     expect(broken({ response: () => ({ data: 1 }) }, ok).message).toContain('an object with data');
     expect(broken({ response: () => ({ status: 'done' }) }, ok).part).toBe('response');
@@ -67,7 +86,12 @@ describe('the tool author’s code', () => {
   });
 
   verifies('TOOL-EXTRACT-1', 'extract takes paths and functions, and null stands where nothing is found', () => {
-    const extract = { email: 'people[0].email', first: (data: { people: unknown[] }) => data.people[0], none: 'x.y', undef: () => undefined };
+    const extract = {
+      email: 'people[0].email',
+      first: (data: { people: unknown[] }) => data.people[0],
+      none: 'x.y',
+      undef: () => undefined,
+    };
     expect(read({ extract }, http(200, '{"people":[{"email":"a@x.io"}]}')).values).toEqual({
       email: 'a@x.io',
       first: { email: 'a@x.io' },

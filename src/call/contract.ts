@@ -1,5 +1,5 @@
 import type { CostView, JsonValue, Tool, ToolReading, ToolResponseView } from '../sdk/index.ts';
-import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
+import { answerText, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import { extractPath } from './extract.ts';
 
 /** A raw answer as its tool reads it today. */
@@ -52,7 +52,7 @@ function readValue(value: JsonValue): ToolReading {
 
 function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind: 'http' }): ToolReading {
   const { noResult, response } = tool.definition as HttpParts;
-  const text = raw.encoding === 'utf8' ? raw.body : Buffer.from(raw.body, 'base64').toString('latin1');
+  const text = answerText(raw);
   const json = parsed(text);
   if (response === undefined) {
     if (raw.status === 204 || noResult?.includes(raw.status)) return { status: 'no_result' };

@@ -21,7 +21,13 @@ describe('what stands at a path', () => {
   });
 
   it('is null where nothing stands, and never reaches a prototype', () => {
-    for (const path of ['data.nobody', 'data.people[9].email', 'data.meta.deeper', 'data.people[*].email.x[0]', 'data.meta[*]'])
+    for (const path of [
+      'data.nobody',
+      'data.people[9].email',
+      'data.meta.deeper',
+      'data.people[*].email.x[0]',
+      'data.meta[*]',
+    ])
       expect([path, extractPath(root, path)].flat(2).filter((value) => value !== null)).toEqual([path]);
     expect(extractPath(root, 'data.constructor.name')).toBeNull();
     expect(extractPath(root, 'data.people.length')).toBe(3);

@@ -113,7 +113,7 @@ export function contractError(question: Question, broken: ContractBroken, receip
 }
 
 interface FrozenError {
-  readonly type: 'rejected' | 'transient' | 'exhausted' | 'doubt' | 'plain';
+  readonly type: 'rejected' | 'transient' | 'exhausted' | 'doubt' | 'contract' | 'plain';
   readonly code: ErrorCode;
   readonly message: string;
   readonly retryable: boolean;
@@ -134,6 +134,7 @@ export function freezeError(error: CallsheetError): string {
   if (error instanceof ProviderTransientError) type = 'transient';
   if (error instanceof ProviderExhaustedError) type = 'exhausted';
   if (error instanceof InDoubtError) type = 'doubt';
+  if (error instanceof ToolContractError) type = 'contract';
   return JSON.stringify({
     ...frozen,
     type,
@@ -152,7 +153,14 @@ export function thawError(text: string): CallsheetError {
       return new ProviderExhaustedError(message, facts, retryAt ?? '', options);
     case 'doubt':
       return new InDoubtError(code, message, facts, options);
+    case 'contract':
+      return new ToolContractError(code, message, facts, options);
     case 'rejected':
       return new ToolExecutionError(code, message, facts, options);
   }
+}
+
+/** True for a kept failure that stands until somebody resolves it: what may have been done is not done again unasked. */
+export function isFinalFailure(frozen: string): boolean {
+  return (JSON.parse(frozen) as FrozenError).type === 'doubt';
 }

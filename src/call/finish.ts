@@ -57,7 +57,9 @@ async function readChecked(
     // What the author's code could not price counts as its highest price until it is mended and read again.
     found.settle?.(tool.maxCredits);
     if (!(error instanceof ContractBroken)) throw error;
-    throw breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
+    const told = breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
+    if (found.source === 'live' && run.process.continueOnContractError) await journalPaid(run, question, found, told);
+    throw told;
   }
 }
 

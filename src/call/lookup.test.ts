@@ -4,7 +4,15 @@ import type { CallReads, ReceiptQuery, StoredReceipt } from '../store/index.ts';
 import { Lookup } from './lookup.ts';
 
 const receipt = (id: number, raw: string | undefined): StoredReceipt =>
-  ({ id, key: `k${id}`, raw, rawBytes: raw?.length ?? 5_000_000, at: id, durationMs: 1, callId: `c${id}` }) as unknown as StoredReceipt;
+  ({
+    id,
+    key: `k${id}`,
+    raw,
+    rawBytes: raw?.length ?? 5_000_000,
+    at: id,
+    durationMs: 1,
+    callId: `c${id}`,
+  }) as unknown as StoredReceipt;
 
 /** A store that says how it was asked, and how many large answers were being read at once. */
 function reads(answer: (key: string) => StoredReceipt | undefined) {
@@ -34,16 +42,20 @@ function reads(answer: (key: string) => StoredReceipt | undefined) {
 const key = (name: string): ReceiptQuery => ({ key: name as never, notBefore: undefined });
 
 describe('reading receipts', () => {
-  verifies('CALL-GROUPED-1', 'asks once a turn for all who ask in it, 256 at a time, and gives each its own', async () => {
-    const store = reads((name) => (name === 'k3' ? undefined : receipt(Number(name.slice(1)), `"${name}"`)));
-    const lookup = new Lookup(store.calls);
-    const found = await Promise.all(Array.from({ length: 300 }, (_, n) => lookup.byKey(key(`k${n}`))));
-    expect(store.groups).toEqual([256, 44]);
-    expect(found.map((answer) => answer?.rawText)).toEqual(
-      Array.from({ length: 300 }, (_, n) => (n === 3 ? undefined : `"k${n}"`)),
-    );
-    expect((await lookup.byId(7))?.rawText).toBe('"7"');
-  });
+  verifies(
+    'CALL-GROUPED-1',
+    'asks once a turn for all who ask in it, 256 at a time, and gives each its own',
+    async () => {
+      const store = reads((name) => (name === 'k3' ? undefined : receipt(Number(name.slice(1)), `"${name}"`)));
+      const lookup = new Lookup(store.calls);
+      const found = await Promise.all(Array.from({ length: 300 }, (_, n) => lookup.byKey(key(`k${n}`))));
+      expect(store.groups).toEqual([256, 44]);
+      expect(found.map((answer) => answer?.rawText)).toEqual(
+        Array.from({ length: 300 }, (_, n) => (n === 3 ? undefined : `"k${n}"`)),
+      );
+      expect((await lookup.byId(7))?.rawText).toBe('"7"');
+    },
+  );
 
   verifies('CALL-GROUPED-1', 'reads two large answers at a time, however many are asked for', async () => {
     const store = reads((name) => receipt(Number(name.slice(1)), undefined));

@@ -1,6 +1,6 @@
 import type { AnswerSource, Execution, ExtractedList, ExtractedValue, JsonValue, ToolResult } from '../sdk/index.ts';
 import { receiptName } from '../store/index.ts';
-import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
+import { answerText, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import type { Reading } from './contract.ts';
 
 interface ResultParts {
@@ -85,9 +85,9 @@ export class CallResult implements ToolResult {
 
 function bodyOf(raw: RawAnswer & { kind: 'http' }): JsonValue {
   try {
-    return JSON.parse(raw.body) as JsonValue;
+    return JSON.parse(answerText(raw)) as JsonValue;
   } catch {
-    return raw.body;
+    return answerText(raw);
   }
 }
 

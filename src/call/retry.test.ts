@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { retryDecision, type TriesSoFar } from './retry.ts';
 
-const so = (more: Partial<TriesSoFar> = {}): TriesSoFar => ({ tries: 1, maxTries: 5, effect: 'read', keyed: false, ...more });
+const so = (more: Partial<TriesSoFar> = {}): TriesSoFar => ({
+  tries: 1,
+  maxTries: 5,
+  effect: 'read',
+  keyed: false,
+  ...more,
+});
 
 describe('whether an ending may be tried again', () => {
   verifies('RETRY-REJECTED-1', 'what was refused is not asked again, whatever the effect', () => {
@@ -10,14 +16,18 @@ describe('whether an ending may be tried again', () => {
       expect(retryDecision('rejected', so({ effect, keyed: true }))).toEqual({ retry: false });
   });
 
-  verifies('RETRY-SAFE-1', 'what was certainly not done is tried again, writes too, until the tries are used up', () => {
-    for (const effect of ['read', 'idempotent', 'write'] as const) {
-      for (const ending of ['deferred', 'notDispatched'] as const) {
-        expect(retryDecision(ending, so({ effect, tries: 4 })).retry).toBe(true);
-        expect(retryDecision(ending, so({ effect, tries: 5 }))).toEqual({ retry: false });
+  verifies(
+    'RETRY-SAFE-1',
+    'what was certainly not done is tried again, writes too, until the tries are used up',
+    () => {
+      for (const effect of ['read', 'idempotent', 'write'] as const) {
+        for (const ending of ['deferred', 'notDispatched'] as const) {
+          expect(retryDecision(ending, so({ effect, tries: 4 })).retry).toBe(true);
+          expect(retryDecision(ending, so({ effect, tries: 5 }))).toEqual({ retry: false });
+        }
       }
-    }
-  });
+    },
+  );
 
   it('waits for the gate of the account after a deferral, and backs off after anything else', () => {
     expect(retryDecision('deferred', so())).toMatchObject({ waits: 'gate' });

@@ -50,7 +50,8 @@ export async function finishRun(
   const lines = summaryLines(report, { took: ended.attended?.took, sandbox: ended.sandbox });
   for (const line of lines) terminal.note(line);
   if (error === undefined) await writeOutput(terminal, workspace, { run, flags: ended.output });
-  await tell(terminal, report, error);
+  const isWritten = error === undefined && ended.output.output !== undefined;
+  await tell(terminal, report, { error, isWritten });
   return exitOf(error, report);
 }
 
@@ -60,7 +61,11 @@ export function exitOf(error: CallsheetError | undefined, report: RunReport): nu
   return report.datasets.some((dataset) => dataset.failed > 0) ? SOME_ROWS_FAILED : 0;
 }
 
-async function tell(terminal: Terminal, report: RunReport, error: CallsheetError | undefined): Promise<void> {
+async function tell(
+  terminal: Terminal,
+  report: RunReport,
+  { error, isWritten }: { readonly error: CallsheetError | undefined; readonly isWritten: boolean },
+): Promise<void> {
   const failure = error === undefined ? undefined : failureOf(error);
   if (terminal.json) {
     await terminal.document({ ...(failure !== undefined && { error: errorJson(failure) }), ...report });
@@ -68,7 +73,8 @@ async function tell(terminal: Terminal, report: RunReport, error: CallsheetError
   }
   if (failure !== undefined) for (const line of failureLines(failure)) terminal.note(line);
   const told = new Set(failure?.next);
-  for (const step of report.next) if (!told.has(step)) terminal.note(`  → ${step}`);
+  const next = report.next.filter((step) => !told.has(step) && !(isWritten && step.includes(' runs export ')));
+  for (const step of next) terminal.note(`  → ${step}`);
   if (error === undefined && report.result !== null) await terminal.line(JSON.stringify(report.result, null, 2));
 }
 

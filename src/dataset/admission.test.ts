@@ -12,12 +12,7 @@ const people: Row[] = [
   { id: 'a', name: 'Ada again' },
 ];
 
-function run(
-  test: TestRun,
-  items: unknown,
-  _options?: unknown,
-  _key = 'people',
-): Promise<{ materialize(): Promise<unknown[]> }> {
+function run(test: TestRun, items: unknown, given: Row = {}): Promise<{ materialize(): Promise<unknown[]> }> {
   const { dataset = 'people', ...options } = given;
   const chain = createDataset(test.host, dataset, items).withColumn('seen', (row) => (row as Row).name ?? true, {
     replace: true,

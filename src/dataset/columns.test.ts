@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { Gate } from '../scope/index.ts';
-import { ProviderTransientError, RunFatalError, steps, ToolExecutionError } from '../sdk/index.ts';
+import { RunFatalError, steps, ToolExecutionError } from '../sdk/index.ts';
 import { createDataset } from './builder.ts';
 import { datasetReader } from './reader.ts';
 import { type TestRun, testRun } from './test-host.test-support.ts';
@@ -22,7 +22,6 @@ const facts = {
   origin: 'provider',
   category: 'upstream',
 } as const;
-const _transient = (): Error => new ProviderTransientError('PROVIDER_UPSTREAM', 'hunter is down', facts);
 
 async function readRows(test: TestRun): Promise<readonly Row[]> {
   const [frame] = await test.store.reads.frames(1);

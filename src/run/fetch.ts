@@ -8,6 +8,7 @@ import {
   type JsonValue,
 } from '../sdk/index.ts';
 import { resolveAuth } from '../secrets/index.ts';
+import { redactorOf } from '../tool/index.ts';
 import type { AttemptContext } from './attempt-context.ts';
 import { boundaryIdentity } from './boundary.ts';
 import { refuseHandles } from './json-result.ts';
@@ -97,15 +98,14 @@ function checkRequest({ key, url, init }: AskedFetch, method: string): void {
 }
 
 async function request(context: AttemptContext, { key, url, init }: AskedFetch, method: string): Promise<Kept> {
-  const auth =
-    init.auth === undefined
-      ? {}
-      : resolveAuth(Array.isArray(init.auth) ? init.auth : [init.auth], context.deps.readSecret);
+  const auth = resolveAuth(init.auth, context.deps.readSecret);
+  // A provider may echo a credential; what is recorded never holds it.
+  const redactor = redactorOf(auth.secrets);
   const signal = AbortSignal.any([context.ending.kill, AbortSignal.timeout(init.timeoutMs ?? DEFAULT_TIMEOUT_MS)]);
   try {
     const response = await fetch(url, {
       method,
-      headers: { ...init.headers, ...auth },
+      headers: { ...init.headers, ...auth.headers },
       ...(init.body !== undefined && { body: init.body as RequestInit['body'] & {} }),
       signal,
     });
@@ -115,8 +115,8 @@ async function request(context: AttemptContext, { key, url, init }: AskedFetch, 
       status: response.status,
       statusText: response.statusText,
       url: response.url,
-      headers: redactedHeaders(response.headers, auth),
-      bodyText: redacted(text, auth),
+      headers: Object.fromEntries([...response.headers].map(([name, value]) => [name, redactor.text(value)])),
+      bodyText: redactor.text(text),
     };
   } catch (error) {
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
@@ -130,19 +130,6 @@ async function request(context: AttemptContext, { key, url, init }: AskedFetch, 
       },
     );
   }
-}
-
-/** A provider may echo a credential; what is recorded never holds it. */
-function redacted(text: string, auth: Readonly<Record<string, string>>): string {
-  let clean = text;
-  for (const [name, value] of Object.entries(auth))
-    for (const secret of [value, value.replace(/^\S+ /, '')])
-      if (secret.length >= 4) clean = clean.replaceAll(secret, `[secret ${name}]`);
-  return clean;
-}
-
-function redactedHeaders(headers: Headers, auth: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries([...headers].map(([name, value]) => [name, redacted(value, auth)]));
 }
 
 function delivered({ key, options }: AskedFetch, kept: Kept): FetchResult {

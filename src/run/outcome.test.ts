@@ -22,7 +22,10 @@ describe('how an attempt ended', () => {
   });
 
   it('a result completes, and an error of ours fails as it is', () => {
-    expect(outcomeOf({ kind: 'returned', result: { a: 1 } }, undefined)).toEqual({ kind: 'completed', result: { a: 1 } });
+    expect(outcomeOf({ kind: 'returned', result: { a: 1 } }, undefined)).toEqual({
+      kind: 'completed',
+      result: { a: 1 },
+    });
     const own = new CallsheetError('FILE_EMPTY', 'empty');
     expect(outcomeOf({ kind: 'threw', error: own }, undefined)).toEqual({ kind: 'failed', error: own });
   });
