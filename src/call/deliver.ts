@@ -1,6 +1,7 @@
 import type { Permit } from '../governor/index.ts';
 import { retryDelay } from '../governor/index.ts';
 import { sleep } from '../scope/index.ts';
+import type { Effect } from '../sdk/index.ts';
 import type { Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { permitFor } from './permit.ts';
@@ -59,6 +60,8 @@ export async function deliver(run: CallRun, question: Question): Promise<Bought>
       effect,
       keyed,
     });
+    // What was cut off by our own end is no failure of the provider's: the next attempt asks again, if it may.
+    if (run.signal.aborted && mayRepeat(delivered.ending, effect, keyed)) run.assertGoing();
     if (!decision.retry || delivered.error !== undefined)
       return { answered: false, failure: delivered, tries, durationMs };
     if (!decision.counts && ++inProgress > MAX_IN_PROGRESS)
@@ -68,4 +71,9 @@ export async function deliver(run: CallRun, question: Question): Promise<Bought>
     if (decision.waits === 'backoff') await sleep(clock, retryDelay(tries, chance), run.halt);
     run.assertGoing();
   }
+}
+
+function mayRepeat(ending: Failure['ending'], effect: Effect, keyed: boolean): boolean {
+  if (ending === 'rejected') return false;
+  return ending !== 'ambiguous' || effect !== 'write' || keyed;
 }

@@ -7,7 +7,7 @@ import type { CallRun } from './env.ts';
 import { contractError } from './failure.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
-import { journalAnswer } from './record.ts';
+import { journalAnswer, journalFailure } from './record.ts';
 import { CallResult, executionOf } from './result.ts';
 
 /** Reads an answer that is durable, settles what it cost and gives it to the author. */
@@ -58,14 +58,19 @@ async function readChecked(
     found.settle?.(tool.maxCredits);
     if (!(error instanceof ContractBroken)) throw error;
     const told = breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
-    if (found.source === 'live' && run.process.continueOnContractError) await journalPaid(run, question, found, told);
+    // A run that goes on must not lose sight of what it has paid for.
+    if (found.source === 'live' && run.process.continueOnContractError) {
+      const { receiptId, durationMs, at } = found.answer;
+      const paid = { receiptId, durationMs, at, credits: tool.maxCredits };
+      await journalFailure(run, question, { outcome: 'failed', source: 'live', ...paid, error: told });
+    }
     throw told;
   }
 }
 
 /**
  * Turns a contract failure into the call's error. Unless the config says to go on, it also ends the run, so that no
- * further answer is bought that the tool cannot read; nothing is journalled, so a resume reads the kept answer again.
+ * further answer is bought that the tool cannot read; nothing is journalled then, so a resume reads the kept answer again.
  */
 export function breakContract(
   run: CallRun,

@@ -80,8 +80,7 @@ export class Journal {
     const paid = again.filter((entry) => entry.receiptId !== null);
     const receipts = await this.#reads.receiptsByIds(paid.map((entry) => entry.receiptId ?? 0));
     for (const [index, receipt] of receipts.entries())
-      if (receipt !== undefined)
-        this.#unsettled.set(receipt.callId, { receipt, settled: paid[index]?.credits ?? 0 });
+      if (receipt !== undefined) this.#unsettled.set(receipt.callId, { receipt, settled: paid[index]?.credits ?? 0 });
     return entries.filter((entry) => !again.includes(entry));
   }
 }

@@ -95,10 +95,19 @@ function entryOf(question: Question, ended: Ended): CallEntry {
 
 /** Journals an answer with the next group: its receipt is already durable, so nothing waits for it. */
 export function journalAnswer(run: CallRun, question: Question, ended: Ended): void {
-  run.process.committer.defer([
-    { kind: 'call', fence: run.fence, place: question.scope.place, entry: entryOf(question, ended) },
-  ]);
+  const write = {
+    kind: 'call' as const,
+    fence: run.fence,
+    place: question.scope.place,
+    entry: entryOf(question, ended),
+  };
+  run.process.committer.defer([write], (error) => stopIfOvertaken(run, error));
   settle(run, question, ended);
+}
+
+/** A newer attempt works on the run: whatever this one still calls would be paid twice. */
+function stopIfOvertaken(run: CallRun, error: unknown): void {
+  if (error instanceof RunFatalError) run.raiseFatal(error);
 }
 
 /**
@@ -106,9 +115,14 @@ export function journalAnswer(run: CallRun, question: Question, ended: Ended): v
  * a crash it must not pay both.
  */
 export async function journalFailure(run: CallRun, question: Question, ended: Ended): Promise<void> {
-  await run.process.committer.commit([
-    { kind: 'call', fence: run.fence, place: question.scope.place, entry: entryOf(question, ended) },
-  ]);
+  try {
+    await run.process.committer.commit([
+      { kind: 'call', fence: run.fence, place: question.scope.place, entry: entryOf(question, ended) },
+    ]);
+  } catch (error) {
+    stopIfOvertaken(run, error);
+    throw error;
+  }
   settle(run, question, ended);
 }
 

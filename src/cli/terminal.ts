@@ -56,7 +56,7 @@ export class Terminal {
     return this.#stderr.isTTY === true && this.env.TERM !== 'dumb' && !isSet(this.env.NO_COLOR);
   }
   get width(): number {
-    return this.#stderr.columns ?? 100;
+    return Math.max(40, this.#stderr.columns || 100);
   }
 
   /** Ends quietly what is written to a pipe that nobody reads any more. */

@@ -83,7 +83,8 @@ async function contextOf(
   const counters = new CallCounters();
   const journal = new Journal(deps.store.calls, run.no);
   const boundaries = new Boundaries(deps.store.runs, deps.committer, run.no);
-  if (attempt > 1) await Promise.all([journal.open(), boundaries.load(0, [0])]);
+  if (attempt > 1)
+    await Promise.all([journal.open({ retryFailed: options.retryFailed === true }), boundaries.load(0, [0])]);
   const limits = [play.options.billing?.maxCreditsPerRun, options.maxCredits ?? undefined].filter(
     (one) => one !== undefined,
   );

@@ -68,7 +68,10 @@ export class Datasets implements AttemptDatasets {
       closeRow: (gate) => ending.closeRow(gate),
       admitting: () => ending.going,
       prepareRows: async (datasetNo, ordinals) => {
-        await Promise.all([calls.journal.load(datasetNo, ordinals), boundaries.load(datasetNo, ordinals)]);
+        await Promise.all([
+          calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),
+          boundaries.load(datasetNo, ordinals),
+        ]);
       },
       raiseFatal: (error) => ending.fatal(error),
       takeRowCredits: (datasetNo, ordinal) => {

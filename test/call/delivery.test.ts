@@ -41,45 +41,66 @@ const CAUGHT = `async (ctx, input) => {
 }`;
 
 describe('what a provider refuses', () => {
-  verifies('DELIVER-ERRORS-1', 'has a code of its own for each way of refusing, with call, tool and what was said', async () => {
-    const provider = await testProvider((response, { url }) => {
-      const status = Number(url.slice(1));
-      if (Number.isInteger(status)) return json(response, status, { error: `because ${status}` }, { 'x-request-id': 'req-7' });
-      if (url === '/reset') return response.socket?.resetAndDestroy();
-      if (url === '/hang') return undefined;
-      if (url === '/truncated') {
-        response.writeHead(200, { 'content-length': '100' });
-        response.write('{"half":');
-        return setImmediate(() => response.socket?.destroy());
-      }
-      return response.writeHead(200).end('<html>no json</html>');
-    });
-    const workspace = await testWorkspace({ tools: [httpTool(provider.url, { maxTries: 1, timeoutMs: 300 })] });
-    const paths = ['400', '401', '402', '403', '404', '409', '422', '429', '500', 'reset', 'hang', 'truncated', 'html'];
-    const { result, run } = await runPlay(workspace, CAUGHT, { input: { paths: paths.map((path) => `/${path}`) } });
-    const seen = Object.fromEntries(result.map(([path, code, kind, passes]: unknown[]) => [path, [code, kind, passes]]));
-    expect(seen).toEqual({
-      '/400': ['PROVIDER_VALIDATION', 'ToolExecutionError', false],
-      '/401': ['PROVIDER_AUTHENTICATION', 'ToolExecutionError', false],
-      '/402': ['PROVIDER_BILLING', 'ToolExecutionError', false],
-      '/403': ['PROVIDER_AUTHORIZATION', 'ToolExecutionError', false],
-      '/404': ['PROVIDER_NOT_FOUND', 'ToolExecutionError', false],
-      '/409': ['PROVIDER_CONFLICT', 'ToolExecutionError', false],
-      '/422': ['PROVIDER_VALIDATION', 'ToolExecutionError', false],
-      '/429': ['PROVIDER_RATE_LIMITED', 'ProviderTransientError', true],
-      '/500': ['PROVIDER_UPSTREAM', 'ProviderTransientError', true],
-      '/reset': ['PROVIDER_CONNECTION_LOST', 'ProviderTransientError', true],
-      '/hang': ['PROVIDER_TIMEOUT', 'ProviderTransientError', true],
-      '/truncated': ['PROVIDER_BAD_RESPONSE', 'ProviderTransientError', true],
-      '/html': ['completed', undefined, undefined],
-    });
-    const [, , , , message, details, next] = result.find(([path]: string[]) => path === '/422');
-    expect(message).toMatch(/'\/422' of acme\.find.*422/);
-    expect(details).toMatchObject({ status: 422, body: '{"error":"because 422"}', tries: 1, tool: 'acme.find' });
-    expect(next.length).toBeGreaterThan(0);
-    expect(provider.requests).toHaveLength(paths.length);
-    expect(await settled(workspace, run)).toBe(1);
-  });
+  verifies(
+    'DELIVER-ERRORS-1',
+    'has a code of its own for each way of refusing, with call, tool and what was said',
+    async () => {
+      const provider = await testProvider((response, { url }) => {
+        const status = Number(url.slice(1));
+        if (Number.isInteger(status))
+          return json(response, status, { error: `because ${status}` }, { 'x-request-id': 'req-7' });
+        if (url === '/reset') return response.socket?.resetAndDestroy();
+        if (url === '/hang') return undefined;
+        if (url === '/truncated') {
+          response.writeHead(200, { 'content-length': '100' });
+          response.write('{"half":');
+          return setImmediate(() => response.socket?.destroy());
+        }
+        return response.writeHead(200).end('<html>no json</html>');
+      });
+      const workspace = await testWorkspace({ tools: [httpTool(provider.url, { maxTries: 1, timeoutMs: 300 })] });
+      const paths = [
+        '400',
+        '401',
+        '402',
+        '403',
+        '404',
+        '409',
+        '422',
+        '429',
+        '500',
+        'reset',
+        'hang',
+        'truncated',
+        'html',
+      ];
+      const { result, run } = await runPlay(workspace, CAUGHT, { input: { paths: paths.map((path) => `/${path}`) } });
+      const seen = Object.fromEntries(
+        result.map(([path, code, kind, passes]: unknown[]) => [path, [code, kind, passes]]),
+      );
+      expect(seen).toEqual({
+        '/400': ['PROVIDER_VALIDATION', 'ToolExecutionError', false],
+        '/401': ['PROVIDER_AUTHENTICATION', 'ToolExecutionError', false],
+        '/402': ['PROVIDER_BILLING', 'ToolExecutionError', false],
+        '/403': ['PROVIDER_AUTHORIZATION', 'ToolExecutionError', false],
+        '/404': ['PROVIDER_NOT_FOUND', 'ToolExecutionError', false],
+        '/409': ['PROVIDER_CONFLICT', 'ToolExecutionError', false],
+        '/422': ['PROVIDER_VALIDATION', 'ToolExecutionError', false],
+        '/429': ['PROVIDER_RATE_LIMITED', 'ProviderTransientError', true],
+        '/500': ['PROVIDER_UPSTREAM', 'ProviderTransientError', true],
+        '/reset': ['PROVIDER_CONNECTION_LOST', 'ProviderTransientError', true],
+        '/hang': ['PROVIDER_TIMEOUT', 'ProviderTransientError', true],
+        '/truncated': ['PROVIDER_BAD_RESPONSE', 'ProviderTransientError', true],
+        '/html': ['completed', undefined, undefined],
+      });
+      const [, , , , message, details, next] = result.find(([path]: string[]) => path === '/422');
+      expect(message).toMatch(/'\/422' of acme\.find.*422/);
+      expect(details).toMatchObject({ status: 422, body: '{"error":"because 422"}', tries: 1, tool: 'acme.find' });
+      expect(next.length).toBeGreaterThan(0);
+      expect(provider.requests).toHaveLength(paths.length);
+      expect(await settled(workspace, run)).toBe(1);
+    },
+  );
 
   verifies('DELIVER-ERRORS-1', 'and one that nobody hears is unreachable, and tried again', async () => {
     const nowhere = await testProvider(() => {});
@@ -122,7 +143,11 @@ describe('trying again', () => {
       if (url === '/always' || number === 1) json(response, 429, {}, { 'retry-after': '6' });
       else json(response, 200, { ok: true });
     });
-    const workspace = await testWorkspace({ tools: [httpTool(provider.url, { maxTries: 2 })], clock, chance: zeroChance() });
+    const workspace = await testWorkspace({
+      tools: [httpTool(provider.url, { maxTries: 2 })],
+      clock,
+      chance: zeroChance(),
+    });
     const { result } = await runPlay(workspace, CAUGHT, { input: { paths: ['/once', '/always'] } });
     expect(result[0]).toEqual(['/once', 'completed']);
     expect(result[1].slice(1, 3)).toEqual(['PROVIDER_RATE_LIMITED', 'ProviderTransientError']);
@@ -149,31 +174,38 @@ describe('trying again', () => {
     const provider = await testProvider((response, _request, number) =>
       number === 1 ? json(response, 429, {}, { 'retry-after': '0' }) : json(response, 200, {}),
     );
-    const workspace = await testWorkspace({ tools: [httpTool(provider.url, { effect: 'write' })], chance: zeroChance() });
+    const workspace = await testWorkspace({
+      tools: [httpTool(provider.url, { effect: 'write' })],
+      chance: zeroChance(),
+    });
     const { result } = await runPlay(workspace, CAUGHT, { input: { paths: ['/'] } });
     expect(result).toEqual([['/', 'completed']]);
     expect(provider.requests).toHaveLength(2);
   });
 
-  verifies('RETRY-WRITE-1', 'an ambiguous write is in doubt and never sent again, unless it carries a key', async () => {
-    const provider = await testProvider((response, { url }, number) => {
-      if (url === '/keyed' && number > 2) json(response, 200, {});
-      else json(response, 500, {});
-    });
-    const tools = [
-      httpTool(provider.url, { id: 'acme.send', effect: 'write' }),
-      httpTool(provider.url, { id: 'acme.safe', effect: 'write', keyed: true }),
-    ];
-    const workspace = await testWorkspace({ tools, chance: zeroChance() });
-    const plain = await runPlay(workspace, CAUGHT, { input: { tool: 'acme.send', paths: ['/plain'] } });
-    expect(plain.result[0].slice(1, 4)).toEqual(['IN_DOUBT', 'InDoubtError', false]);
-    expect(provider.requests).toHaveLength(1);
-    const keyed = await runPlay(workspace, CAUGHT, { input: { tool: 'acme.safe', paths: ['/keyed'] } });
-    expect(keyed.result).toEqual([['/keyed', 'completed']]);
-    const keys = provider.requests.slice(1).map(({ headers }) => headers['idempotency-key']);
-    expect(keys).toHaveLength(2);
-    expect(keys[0]).toBe(keys[1]);
-  });
+  verifies(
+    'RETRY-WRITE-1',
+    'an ambiguous write is in doubt and never sent again, unless it carries a key',
+    async () => {
+      const provider = await testProvider((response, { url }, number) => {
+        if (url === '/keyed' && number > 2) json(response, 200, {});
+        else json(response, 500, {});
+      });
+      const tools = [
+        httpTool(provider.url, { id: 'acme.send', effect: 'write' }),
+        httpTool(provider.url, { id: 'acme.safe', effect: 'write', keyed: true }),
+      ];
+      const workspace = await testWorkspace({ tools, chance: zeroChance() });
+      const plain = await runPlay(workspace, CAUGHT, { input: { tool: 'acme.send', paths: ['/plain'] } });
+      expect(plain.result[0].slice(1, 4)).toEqual(['IN_DOUBT', 'InDoubtError', false]);
+      expect(provider.requests).toHaveLength(1);
+      const keyed = await runPlay(workspace, CAUGHT, { input: { tool: 'acme.safe', paths: ['/keyed'] } });
+      expect(keyed.result).toEqual([['/keyed', 'completed']]);
+      const keys = provider.requests.slice(1).map(({ headers }) => headers['idempotency-key']);
+      expect(keys).toHaveLength(2);
+      expect(keys[0]).toBe(keys[1]);
+    },
+  );
 
   verifies('RETRY-PROGRESS-1', 'a conflict over our own key is waited for under the same key', async () => {
     const provider = await testProvider((response, _request, number) => json(response, number < 4 ? 409 : 200, {}));

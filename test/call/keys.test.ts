@@ -40,7 +40,9 @@ describe('what shares an answer', () => {
   });
 
   verifies('KEY-AUTH-1', 'a rotated secret of the same account, but not another account', async () => {
-    const provider = await testProvider((response, request) => json(response, 200, { by: request.headers.authorization }));
+    const provider = await testProvider((response, request) =>
+      json(response, 200, { by: request.headers.authorization }),
+    );
     const tool = defineTool({
       id: 'acme.find',
       effect: 'read',

@@ -53,26 +53,30 @@ describe('the age of receipts', () => {
     expect(sent).toHaveLength(2);
   });
 
-  verifies(['CALL-REFRESH-1', 'CALL-REFRESH-2'], 'a refresh buys a newer receipt and leaves the older as it is', async () => {
-    let price = 0;
-    const { tool, sent } = countedTool({}, () => ({ price: ++price }));
-    const workspace = await testWorkspace({ tools: [tool] });
-    await runPlay(workspace, look());
-    const [before] = await workspace.store.report.listReceipts({ limit: 10 });
-    expect((await runPlay(workspace, look('{ refresh: true }'))).result).toBe('live');
-    expect((await runPlay(workspace, look(), { refresh: 'all' })).result).toBe('live');
-    expect((await runPlay(workspace, look(), { refresh: ['acme.find'] })).result).toBe('live');
-    expect((await runPlay(workspace, look(), { refresh: ['acme.other'] })).result).toBe('receipt');
-    expect(sent).toHaveLength(4);
-    const receipts = await workspace.store.report.listReceipts({ limit: 10 });
-    expect(receipts).toHaveLength(4);
-    expect(receipts.find(({ id }) => id === before?.id)).toEqual(before);
-    const { result } = await runPlay(
-      workspace,
-      `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: {} })).data.price`,
-    );
-    expect(result).toBe(4);
-  });
+  verifies(
+    ['CALL-REFRESH-1', 'CALL-REFRESH-2'],
+    'a refresh buys a newer receipt and leaves the older as it is',
+    async () => {
+      let price = 0;
+      const { tool, sent } = countedTool({}, () => ({ price: ++price }));
+      const workspace = await testWorkspace({ tools: [tool] });
+      await runPlay(workspace, look());
+      const [before] = await workspace.store.report.listReceipts({ limit: 10 });
+      expect((await runPlay(workspace, look('{ refresh: true }'))).result).toBe('live');
+      expect((await runPlay(workspace, look(), { refresh: 'all' })).result).toBe('live');
+      expect((await runPlay(workspace, look(), { refresh: ['acme.find'] })).result).toBe('live');
+      expect((await runPlay(workspace, look(), { refresh: ['acme.other'] })).result).toBe('receipt');
+      expect(sent).toHaveLength(4);
+      const receipts = await workspace.store.report.listReceipts({ limit: 10 });
+      expect(receipts).toHaveLength(4);
+      expect(receipts.find(({ id }) => id === before?.id)).toEqual(before);
+      const { result } = await runPlay(
+        workspace,
+        `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: {} })).data.price`,
+      );
+      expect(result).toBe(4);
+    },
+  );
 });
 
 describe('the same question asked at once', () => {
@@ -108,7 +112,11 @@ describe('the same question asked at once', () => {
       `async (ctx) => (await Promise.allSettled(['a', 'b', 'c'].map((id) => ctx.tools.execute({ id, tool: 'acme.find', input: {} }))))
         .map(({ reason }) => [reason.code, reason.operation])`,
     );
-    expect(result).toEqual([['TOOL_THREW', 'a'], ['TOOL_THREW', 'b'], ['TOOL_THREW', 'c']]);
+    expect(result).toEqual([
+      ['TOOL_THREW', 'a'],
+      ['TOOL_THREW', 'b'],
+      ['TOOL_THREW', 'c'],
+    ]);
     expect(sent).toHaveLength(1);
   });
 
@@ -198,7 +206,10 @@ describe('a paid answer', () => {
         status: 'completed',
         data: body.email.address,
       })) as never);
-      const right = toolWith((({ json: body }: { json: { mail: string } }) => ({ status: 'completed', data: body.mail })) as never);
+      const right = toolWith((({ json: body }: { json: { mail: string } }) => ({
+        status: 'completed',
+        data: body.mail,
+      })) as never);
       const dir = testFolder();
       const source = `async (ctx) => {
         const names = ['ada', 'bob', 'cyd', 'dan', 'ada'];
@@ -260,30 +271,34 @@ describe('a paid answer', () => {
     expect(sent).toHaveLength(1);
   });
 
-  verifies('CALL-CONTRACT-2', 'continueOnContractError goes on, fails its rows only, and still counts what was paid', async () => {
-    const { tool, sent } = countedTool({
-      extract: {
-        email: (data) => {
-          if ((data as { got: { n: number } }).got.n === 1) throw new Error('odd answer');
-          return 'fine';
+  verifies(
+    'CALL-CONTRACT-2',
+    'continueOnContractError goes on, fails its rows only, and still counts what was paid',
+    async () => {
+      const { tool, sent } = countedTool({
+        extract: {
+          email: (data) => {
+            if ((data as { got: { n: number } }).got.n === 1) throw new Error('odd answer');
+            return 'fine';
+          },
         },
-      },
-    });
-    const config = `import { defineConfig } from 'callsheet'; export default defineConfig({ continueOnContractError: true });`;
-    const workspace = await testWorkspace({ tools: [tool], files: { 'callsheet.config.ts': config } });
-    const { result, run } = await runPlay(
-      workspace,
-      `async (ctx) => {
+      });
+      const config = `import { defineConfig } from 'callsheet'; export default defineConfig({ continueOnContractError: true });`;
+      const workspace = await testWorkspace({ tools: [tool], files: { 'callsheet.config.ts': config } });
+      const { result, run } = await runPlay(
+        workspace,
+        `async (ctx) => {
         const rows = await ctx.dataset('rows', [{ n: 0 }, { n: 1 }, { n: 2 }])
           .withColumn('email', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: row })).values.email)
           .run();
         return (await rows.materialize()).map((row) => row.email ?? null);
       }`,
-    );
-    expect(result).toEqual(['fine', null, 'fine']);
-    expect(sent).toHaveLength(3);
-    expect(await settled(workspace, run)).toBe(3);
-    const { failed } = await workspace.store.datasets.rowCounts(run.no, 1);
-    expect(failed).toBe(1);
-  });
+      );
+      expect(result).toEqual(['fine', null, 'fine']);
+      expect(sent).toHaveLength(3);
+      expect(await settled(workspace, run)).toBe(3);
+      const { failed } = await workspace.store.datasets.rowCounts(run.no, 1);
+      expect(failed).toBe(1);
+    },
+  );
 });

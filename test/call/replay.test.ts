@@ -88,7 +88,9 @@ describe('a run whose process dies', () => {
         expect([units, shape(resumed.result)]).toEqual([units, shape(plain.result)]);
         expect([units, await settled(later, resumed.run)]).toEqual([units, cost]);
         // What was in flight at the moment of death may have been done again; nothing that was recorded may.
-        const receipts = (await later.store.report.listReceipts({ limit: 10_000 })).filter((one) => one.input.includes(`"s${units}"`));
+        const receipts = (await later.store.report.listReceipts({ limit: 10_000 })).filter((one) =>
+          one.input.includes(`"s${units}"`),
+        );
         expect([units, receipts.length]).toEqual([units, whole.length - 1]);
         const repeated = asked(`s${units}`).length - whole.length;
         expect([units, repeated >= 0 && repeated <= 2]).toEqual([units, true]);
@@ -98,101 +100,119 @@ describe('a run whose process dies', () => {
     60_000,
   );
 
-  verifies('CALL-JOURNAL-1', 'gives a call that had ended its original result, execution and price included', async () => {
-    const { tool, sent } = countedTool();
-    const dir = testFolder();
-    const now = await openTest(dir, { tools: [tool] });
-    const source = `async (ctx) => {
+  verifies(
+    'CALL-JOURNAL-1',
+    'gives a call that had ended its original result, execution and price included',
+    async () => {
+      const { tool, sent } = countedTool();
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const source = `async (ctx) => {
       const call = (id, options) => ctx.tools.execute({ id, tool: 'acme.find', input: {}, ...options });
       const all = [await call('a'), await call('b'), ...(await Promise.all([call('c', { refresh: true }), call('d')]))];
       const seen = all.map((one) => [one.status, one.data, one.execution]);
       await ctx.step('attempt ' + ctx.run.attempt, () => JSON.stringify(seen));
       return seen;
     }`;
-    const run = await queued(now, source);
-    await crash(now, run.id, (write) => write.kind === 'runState');
-    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    const resumed = await attempt(later, run.id);
-    const [first] = await later.store.report.boundariesOfRun(run.no, 10);
-    expect(resumed.result).toEqual(JSON.parse(JSON.parse(first?.value ?? '""')));
-    expect(resumed.result.map(([, , execution]: [0, 0, { source: string }]) => execution.source)).toEqual([
-      'live',
-      'receipt',
-      'live',
-      'receipt',
-    ]);
-    expect(sent).toHaveLength(2);
-    expect(await settled(later, run)).toBe(2);
-  });
+      const run = await queued(now, source);
+      await crash(now, run.id, (write) => write.kind === 'runState');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const resumed = await attempt(later, run.id);
+      const [first] = await later.store.report.boundariesOfRun(run.no, 10);
+      expect(resumed.result).toEqual(JSON.parse(JSON.parse(first?.value ?? '""')));
+      expect(resumed.result.map(([, , execution]: [0, 0, { source: string }]) => execution.source)).toEqual([
+        'live',
+        'receipt',
+        'live',
+        'receipt',
+      ]);
+      expect(sent).toHaveLength(2);
+      expect(await settled(later, run)).toBe(2);
+    },
+  );
 
-  verifies('CALL-JOURNAL-2', 'sees the failure again that its play had seen, of the same class, and pays nothing', async () => {
-    const { tool, sent } = countedTool({ maxTries: 1 }, (input) => {
-      throw endsAs(input.how);
-    });
-    const dir = testFolder();
-    const now = await openTest(dir, { tools: [tool] });
-    const source = `async (ctx) => {
+  verifies(
+    'CALL-JOURNAL-2',
+    'sees the failure again that its play had seen, of the same class, and pays nothing',
+    async () => {
+      const { tool, sent } = countedTool({ maxTries: 1 }, (input) => {
+        throw endsAs(input.how);
+      });
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const source = `async (ctx) => {
       const seen = [];
       for (const how of ['rejected', 'ambiguous', 'deferred'])
         await ctx.tools.execute({ id: how, tool: 'acme.find', input: { how } })
           .catch((error) => seen.push([error.constructor.name, error.code, error.message, isProviderUnavailable(error), error.details]));
       return { attempt: ctx.run.attempt, seen };
     }`;
-    const run = await queued(now, source);
-    await crash(now, run.id, (write) => write.kind === 'runState');
-    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    const { result } = await attempt(later, run.id);
-    expect(result.attempt).toBe(2);
-    expect(result.seen.map(([kind, , , passes]: unknown[]) => [kind, passes])).toEqual([
-      ['ToolExecutionError', false],
-      ['ProviderTransientError', true],
-      ['ProviderTransientError', true],
-    ]);
-    expect(sent).toHaveLength(3);
-  });
+      const run = await queued(now, source);
+      await crash(now, run.id, (write) => write.kind === 'runState');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const { result } = await attempt(later, run.id);
+      expect(result.attempt).toBe(2);
+      expect(result.seen.map(([kind, , , passes]: unknown[]) => [kind, passes])).toEqual([
+        ['ToolExecutionError', false],
+        ['ProviderTransientError', true],
+        ['ProviderTransientError', true],
+      ]);
+      expect(sent).toHaveLength(3);
+    },
+  );
 
-  verifies(['CALL-REFRESH-1', 'KEY-REUSE-2'], 'after a receipt and before its journal buys no refresh and no never-shared answer again', async () => {
-    const refreshed = countedTool();
-    const never = countedTool({ id: 'acme.never', reuse: 'never', cost: { credits: 10 } });
-    const tools = [refreshed.tool, never.tool];
-    const dir = testFolder();
-    const now = await openTest(dir, { tools });
-    const later = await openTest(dir, { tools, clock: laterClock() });
-    for (const [index, call] of [
-      `{ id: 'x', tool: 'acme.find', input: {}, refresh: true }`,
-      `{ id: 'x', tool: 'acme.never', input: {} }`,
-    ].entries()) {
-      const run = await queued(now, `async (ctx) => (await ctx.tools.execute(${call})).execution.source`, { maxCredits: 10 });
-      await crash(now, run.id, (write) => write.kind === 'call');
-      expect(await settled(later, run)).toBe(0);
-      const resumed = await attempt(later, run.id);
-      expect(resumed.result).toBe('live');
-      expect(await settled(later, run)).toBe([1, 10][index]);
-    }
-    expect([refreshed.sent.length, never.sent.length]).toEqual([1, 1]);
-  });
+  verifies(
+    ['CALL-REFRESH-1', 'KEY-REUSE-2'],
+    'after a receipt and before its journal buys no refresh and no never-shared answer again',
+    async () => {
+      const refreshed = countedTool();
+      const never = countedTool({ id: 'acme.never', reuse: 'never', cost: { credits: 10 } });
+      const tools = [refreshed.tool, never.tool];
+      const dir = testFolder();
+      const now = await openTest(dir, { tools });
+      const later = await openTest(dir, { tools, clock: laterClock() });
+      for (const [index, call] of [
+        `{ id: 'x', tool: 'acme.find', input: {}, refresh: true }`,
+        `{ id: 'x', tool: 'acme.never', input: {} }`,
+      ].entries()) {
+        const run = await queued(now, `async (ctx) => (await ctx.tools.execute(${call})).execution.source`, {
+          maxCredits: 10,
+        });
+        await crash(now, run.id, (write) => write.kind === 'call');
+        expect(await settled(later, run)).toBe(0);
+        const resumed = await attempt(later, run.id);
+        expect(resumed.result).toBe('live');
+        expect(await settled(later, run)).toBe([1, 10][index]);
+      }
+      expect([refreshed.sent.length, never.sent.length]).toEqual([1, 1]);
+    },
+  );
 
-  verifies('BUDGET-LIMIT-1', 'what it had paid but not yet settled counts against the limit of its next attempt', async () => {
-    const { tool, sent } = countedTool();
-    const dir = testFolder();
-    const now = await openTest(dir, { tools: [tool] });
-    const source = `async (ctx) => {
+  verifies(
+    'BUDGET-LIMIT-1',
+    'what it had paid but not yet settled counts against the limit of its next attempt',
+    async () => {
+      const { tool, sent } = countedTool();
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const source = `async (ctx) => {
       const call = (n) => ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n } });
       await Promise.all([call(1), call(2)]);
       await call(3);
       return 'three';
     }`;
-    const run = await queued(now, source, { maxCredits: 2 });
-    await crash(now, run.id, (write) => write.kind === 'call');
-    expect(sent).toHaveLength(2);
-    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    expect((await attempt(later, run.id)).code).toBe('OUT_OF_CREDITS');
-    expect(sent).toHaveLength(2);
-    await resumeOptions(later, (await attempt(later, run.id)).run, { maxCredits: 3 });
-    expect((await attempt(later, run.id)).result).toBe('three');
-    expect(sent).toHaveLength(3);
-    expect(await settled(later, run)).toBe(3);
-  });
+      const run = await queued(now, source, { maxCredits: 2 });
+      await crash(now, run.id, (write) => write.kind === 'call');
+      expect(sent).toHaveLength(2);
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      expect((await attempt(later, run.id)).code).toBe('OUT_OF_CREDITS');
+      expect(sent).toHaveLength(2);
+      await resumeOptions(later, (await attempt(later, run.id)).run, { maxCredits: 3 });
+      expect((await attempt(later, run.id)).result).toBe('three');
+      expect(sent).toHaveLength(3);
+      expect(await settled(later, run)).toBe(3);
+    },
+  );
 });
 
 describe('an attempt that another one has overtaken', () => {
@@ -219,7 +239,10 @@ describe('an attempt that another one has overtaken', () => {
       await until(() => sent.length === 1);
       const later = await openTest(dir, { tools: [tool], clock: laterClock() });
       const { result } = await attempt(later, run.id);
-      expect(result).toEqual([[1, 11], [2, 12]]);
+      expect(result).toEqual([
+        [1, 11],
+        [2, 12],
+      ]);
       const before = sent.length;
       held.open();
       const outcome = await stale.outcome;
@@ -235,7 +258,14 @@ describe('an attempt that another one has overtaken', () => {
 });
 
 describe('resume --retry-failed', () => {
-  async function twice(source: string): Promise<{ workspace: Workspace; sent: unknown[]; first: Awaited<ReturnType<typeof runPlay>>; second: Awaited<ReturnType<typeof attempt>> }> {
+  async function twice(
+    source: string,
+  ): Promise<{
+    workspace: Workspace;
+    sent: unknown[];
+    first: Awaited<ReturnType<typeof runPlay>>;
+    second: Awaited<ReturnType<typeof attempt>>;
+  }> {
     let works = false;
     const { tool, sent } = countedTool({}, (input) => {
       if (!works && input.n === 2) throw endsAs('rejected');
@@ -293,35 +323,39 @@ describe('resume --retry-failed', () => {
 });
 
 describe('a tool that has changed', () => {
-  verifies('RUN-TOOL-CHANGED-1', 'under one version is told once on resume, and its kept answers are read by its new code', async () => {
-    const provider = await testProvider((response) => json(response, 200, { mail: 'ada@x.io' }));
-    const toolWith = (path: string) =>
-      defineTool({
-        id: 'acme.find',
-        effect: 'read',
-        input: { type: 'object' },
-        request: () => ({ url: provider.url }),
-        extract: { email: path },
-      });
-    const source = `async (ctx) => {
+  verifies(
+    'RUN-TOOL-CHANGED-1',
+    'under one version is told once on resume, and its kept answers are read by its new code',
+    async () => {
+      const provider = await testProvider((response) => json(response, 200, { mail: 'ada@x.io' }));
+      const toolWith = (path: string) =>
+        defineTool({
+          id: 'acme.find',
+          effect: 'read',
+          input: { type: 'object' },
+          request: () => ({ url: provider.url }),
+          extract: { email: path },
+        });
+      const source = `async (ctx) => {
       const call = (id) => ctx.tools.execute({ id, tool: 'acme.find', input: {} });
       return [(await call('a')).values.email, (await call('b')).values.email];
     }`;
-    const dir = testFolder();
-    const now = await openTest(dir, { tools: [toolWith('email')] });
-    const run = await queued(now, source);
-    await crash(now, run.id, (write) => write.kind === 'runState');
-    const later = await openTest(dir, { tools: [toolWith('mail')], clock: laterClock() });
-    const { result, events } = await attempt(later, run.id);
-    expect(result).toEqual(['ada@x.io', 'ada@x.io']);
-    const warnings = events.filter(({ type }) => type === 'tool.changed');
-    expect(warnings.map(({ level }) => level)).toEqual(['warn']);
-    expect(warnings[0]?.message).toContain("acme.find has changed under version '1'");
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [toolWith('email')] });
+      const run = await queued(now, source);
+      await crash(now, run.id, (write) => write.kind === 'runState');
+      const later = await openTest(dir, { tools: [toolWith('mail')], clock: laterClock() });
+      const { result, events } = await attempt(later, run.id);
+      expect(result).toEqual(['ada@x.io', 'ada@x.io']);
+      const warnings = events.filter(({ type }) => type === 'tool.changed');
+      expect(warnings.map(({ level }) => level)).toEqual(['warn']);
+      expect(warnings[0]?.message).toContain("acme.find has changed under version '1'");
 
-    const same = await queued(now, source);
-    await crash(now, same.id, (write) => write.kind === 'runState');
-    const unchanged = await openTest(dir, { tools: [toolWith('email')], clock: laterClock(7_200_000) });
-    expect((await attempt(unchanged, same.id)).events.filter(({ type }) => type === 'tool.changed')).toEqual([]);
-    expect(provider.requests).toHaveLength(1);
-  });
+      const same = await queued(now, source);
+      await crash(now, same.id, (write) => write.kind === 'runState');
+      const unchanged = await openTest(dir, { tools: [toolWith('email')], clock: laterClock(7_200_000) });
+      expect((await attempt(unchanged, same.id)).events.filter(({ type }) => type === 'tool.changed')).toEqual([]);
+      expect(provider.requests).toHaveLength(1);
+    },
+  );
 });

@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { defineTool } from '../../src/sdk/index.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { countedTool } from '../harness/tools.ts';
-import { putFile, runPlay, settled, testFolder, testWorkspace, openTest } from '../harness/workspace.ts';
+import { openTest, putFile, runPlay, settled, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const ANY = { type: 'object' };
@@ -25,7 +25,14 @@ describe('the forms of a call', () => {
         return calls.map((call) => [call.execution.source, call.data.got.n]);
       }`,
     );
-    expect(result).toEqual([['live', 1], ['receipt', 1], ['receipt', 1], ['live', 1], ['live', 1], ['live', 1]]);
+    expect(result).toEqual([
+      ['live', 1],
+      ['receipt', 1],
+      ['receipt', 1],
+      ['live', 1],
+      ['live', 1],
+      ['live', 1],
+    ]);
     expect(sent).toHaveLength(4);
   });
 
@@ -81,7 +88,12 @@ describe('a result', () => {
         input: ANY,
         cost: { credits: 2.5 },
         request: () => ({ url: provider.url }),
-        response: ({ json: body }) => ({ status: 'completed', data: { found: body }, meta: { page: 1 }, jobId: 'job-9' }),
+        response: ({ json: body }) => ({
+          status: 'completed',
+          data: { found: body },
+          meta: { page: 1 },
+          jobId: 'job-9',
+        }),
         extract: { email: 'data.found.email', people: 'found.people', nobody: 'found.nobody' },
       });
       const workspace = await testWorkspace({ tools: [tool] });
@@ -192,27 +204,31 @@ describe('reading an answer', () => {
     ]);
   });
 
-  verifies('CALL-OUTPUT-1', 'that does not fit is a warning with the path; strict makes it a contract error', async () => {
-    const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
-    const lax = countedTool({ id: 'acme.lax', output }, () => ({ n: 'three' }));
-    const strict = countedTool({ id: 'acme.strict', output, strict: true }, () => ({ n: 'three' }));
-    const workspace = await testWorkspace({ tools: [lax.tool, strict.tool] });
-    const first = await runPlay(
-      workspace,
-      `async (ctx) => (await ctx.tools.execute({ id: 'look', tool: 'acme.lax', input: {} })).data`,
-    );
-    expect(first.result).toEqual({ n: 'three' });
-    const warnings = first.events.filter(({ type }) => type === 'call.output');
-    expect(warnings).toHaveLength(1);
-    expect(warnings[0]?.level).toBe('warn');
-    expect(warnings[0]?.message).toMatch(/'look' of acme\.lax.*n: /);
-    const second = await runPlay(
-      workspace,
-      `async (ctx) => (await ctx.tools.execute({ id: 'look', tool: 'acme.strict', input: {} })).data`,
-    );
-    expect(second.code).toBe('TOOL_CONTRACT');
-    expect(strict.sent).toHaveLength(1);
-  });
+  verifies(
+    'CALL-OUTPUT-1',
+    'that does not fit is a warning with the path; strict makes it a contract error',
+    async () => {
+      const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+      const lax = countedTool({ id: 'acme.lax', output }, () => ({ n: 'three' }));
+      const strict = countedTool({ id: 'acme.strict', output, strict: true }, () => ({ n: 'three' }));
+      const workspace = await testWorkspace({ tools: [lax.tool, strict.tool] });
+      const first = await runPlay(
+        workspace,
+        `async (ctx) => (await ctx.tools.execute({ id: 'look', tool: 'acme.lax', input: {} })).data`,
+      );
+      expect(first.result).toEqual({ n: 'three' });
+      const warnings = first.events.filter(({ type }) => type === 'call.output');
+      expect(warnings).toHaveLength(1);
+      expect(warnings[0]?.level).toBe('warn');
+      expect(warnings[0]?.message).toMatch(/'look' of acme\.lax.*n: /);
+      const second = await runPlay(
+        workspace,
+        `async (ctx) => (await ctx.tools.execute({ id: 'look', tool: 'acme.strict', input: {} })).data`,
+      );
+      expect(second.code).toBe('TOOL_CONTRACT');
+      expect(strict.sent).toHaveLength(1);
+    },
+  );
 
   verifies('CALL-PENDING-1', 'an answer that is pending is kept, and asked for again by the next run', async () => {
     const provider = await testProvider((response, _request, number) => json(response, 200, { state: number }));
@@ -236,29 +252,37 @@ describe('reading an answer', () => {
 });
 
 describe('the catalogue of a workspace', () => {
-  verifies('TOOL-CATALOGUE-1', 'has every exported tool of every file below tools/, and those of the config', async () => {
-    const toolText = (id: string): string =>
-      `defineTool({ id: '${id}', effect: 'read', input: { type: 'object' }, run: () => ({ by: '${id}' }) })`;
-    const dir = testFolder({
-      'callsheet.config.ts': `import { defineConfig, defineTool } from 'callsheet';
+  verifies(
+    'TOOL-CATALOGUE-1',
+    'has every exported tool of every file below tools/, and those of the config',
+    async () => {
+      const toolText = (id: string): string =>
+        `defineTool({ id: '${id}', effect: 'read', input: { type: 'object' }, run: () => ({ by: '${id}' }) })`;
+      const dir = testFolder({
+        'callsheet.config.ts': `import { defineConfig, defineTool } from 'callsheet';
         export default defineConfig({ tools: [${toolText('cfg.one')}], providers: { file: { account: 'team-a' } } });`,
-      'tools/a.ts': `import { defineTool } from 'callsheet';
+        'tools/a.ts': `import { defineTool } from 'callsheet';
         export const one = ${toolText('file.one')}; export const again = one; export default ${toolText('file.default')};
         export const notATool = { id: 'file.fake' };`,
-      'tools/deep/er/b.mjs': `import { defineTool } from 'deepline'; export const two = ${toolText('file.two')};`,
-      'tools/a.test.ts': `throw new Error('a test is no tool file');`,
-      'tools/readme.md': 'no tools here',
-    });
-    const workspace = await openTest(dir);
-    const ids = workspace.catalogue.list().map(({ id }) => id);
-    expect(ids.toSorted()).toEqual(['cfg.one', 'file.default', 'file.one', 'file.two']);
-    expect(workspace.catalogue.get('file.two').account.name).toBe('team-a');
-    const { result } = await runPlay(
-      workspace,
-      `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'file.two', input: {} })).data.by`,
-    );
-    expect(result).toBe('file.two');
-    putFile(dir, 'tools/twice.ts', `import { defineTool } from 'callsheet'; export const x = ${toolText('cfg.one')};`);
-    await expect(openTest(dir)).rejects.toMatchObject({ code: 'TOOL_DEFINITION_INVALID' });
-  });
+        'tools/deep/er/b.mjs': `import { defineTool } from 'deepline'; export const two = ${toolText('file.two')};`,
+        'tools/a.test.ts': `throw new Error('a test is no tool file');`,
+        'tools/readme.md': 'no tools here',
+      });
+      const workspace = await openTest(dir);
+      const ids = workspace.catalogue.list().map(({ id }) => id);
+      expect(ids.toSorted()).toEqual(['cfg.one', 'file.default', 'file.one', 'file.two']);
+      expect(workspace.catalogue.get('file.two').account.name).toBe('team-a');
+      const { result } = await runPlay(
+        workspace,
+        `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'file.two', input: {} })).data.by`,
+      );
+      expect(result).toBe('file.two');
+      putFile(
+        dir,
+        'tools/twice.ts',
+        `import { defineTool } from 'callsheet'; export const x = ${toolText('cfg.one')};`,
+      );
+      await expect(openTest(dir)).rejects.toMatchObject({ code: 'TOOL_DEFINITION_INVALID' });
+    },
+  );
 });

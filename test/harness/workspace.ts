@@ -31,7 +31,9 @@ export function putFile(dir: string, name: string, text: string): string {
   return path;
 }
 
-export type TestOpenOptions = Partial<Omit<OpenOptions, 'cwd' | 'dir' | 'tools'>> & { readonly tools?: readonly Tool[] };
+export type TestOpenOptions = Partial<Omit<OpenOptions, 'cwd' | 'dir' | 'tools'>> & {
+  readonly tools?: readonly Tool[];
+};
 
 /** The workspace of a folder, closed with the test. Several may be open on one folder, as several processes would. */
 export async function openTest(dir: string, options: TestOpenOptions = {}): Promise<Workspace> {
@@ -47,7 +49,9 @@ export async function openTest(dir: string, options: TestOpenOptions = {}): Prom
 }
 
 /** A workspace in a folder of its own. */
-export function testWorkspace(options: TestOpenOptions & { readonly files?: Record<string, string> } = {}): Promise<Workspace> {
+export function testWorkspace(
+  options: TestOpenOptions & { readonly files?: Record<string, string> } = {},
+): Promise<Workspace> {
   const { files = {}, ...rest } = options;
   return openTest(testFolder(files), rest);
 }

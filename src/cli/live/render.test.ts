@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest';
+import type { RunProgress, RunWait } from '../../workspace/index.ts';
+import { liveLines, plainLines } from './render.ts';
+import { type LiveSnapshot, RateMeter } from './snapshot.ts';
+
+const leg = { path: 'email.hunter', hits: 310, misses: 190, unavailable: 2, skipped: 0, failed: 1 };
+const dataset = {
+  key: 'leads',
+  datasetNo: 1,
+  total: 1000,
+  started: 520,
+  active: 20,
+  queued: 480,
+  waiting: 0,
+  completed: 450,
+  failed: 30,
+  skipped: 20,
+  reused: 0,
+  credits: 310,
+  legs: [leg],
+  slow: [],
+};
+const counts = {
+  live: 500,
+  receipt: 3,
+  coalesced: 0,
+  sourceRun: 0,
+  journal: 0,
+  hits: 310,
+  noResult: 190,
+  failed: 3,
+  credits: 310,
+};
+const progress: RunProgress = {
+  datasets: [dataset],
+  calls: { 'hunter.email_finder': counts },
+  credits: { reserved: 20, settled: 310.5, limit: 5000 },
+};
+const wait: RunWait = {
+  runId: 'run_1',
+  account: 'hunter/default',
+  waiting: 12,
+  reason: 'pace',
+  until: 61_500,
+  sinceMs: 40,
+};
+
+function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
+  return { at: 60_000, progress, rates: new Map([['leads', 50]]), waits: [], ...over };
+}
+
+describe('the live view', () => {
+  it('has a line for each dataset and leg, and the cost', () => {
+    expect(liveLines(snapshot(), 200)).toEqual([
+      'leads  [████████████░░░░░░░░░░░░] 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s',
+      '  email.hunter  310 hits  190 misses  2 unavailable  1 failed',
+      'calls 500 live, 3 from receipts; 310.5 of 5,000 credits',
+    ]);
+  });
+
+  it('says what is waited for, and until when', () => {
+    const line = liveLines(snapshot({ waits: [wait] }), 200).at(-1);
+    expect(line).toMatch(/^12 calls to hunter\/default wait for its declared rate until \d\d:\d\d:\d\d \(1\.5 s\)$/);
+    expect(liveLines(snapshot({ waits: [{ ...wait, waiting: 1, until: null, reason: 'credits' }] }), 200).at(-1)).toBe(
+      '1 call to hunter/default waits for reserved credits to settle',
+    );
+  });
+
+  it('tells no rate and no time left before it knows them', () => {
+    expect(liveLines(snapshot({ rates: new Map([['leads', null]]) }), 200)[0]).not.toMatch(/rows\/s|ETA/);
+    expect(liveLines(snapshot({ rates: new Map([['leads', 0]]) }), 200)[0]).not.toContain('ETA');
+  });
+
+  it('shows the slowest row', () => {
+    const slow = [
+      { ordinal: 6, path: 'email.hunter', sinceMs: 125_000 },
+      { ordinal: 9, path: 'email.hunter', sinceMs: 90_000 },
+    ];
+    const shown = snapshot({ progress: { ...progress, datasets: [{ ...dataset, slow }] } });
+    expect(liveLines(shown, 200)).toContain('  slow: row 7 has been in email.hunter for 2 min 5 s, and 1 more');
+  });
+
+  it('never draws a line wider than the terminal', () => {
+    for (const line of liveLines(snapshot({ waits: [wait] }), 40)) expect([...line].length).toBeLessThanOrEqual(40);
+  });
+
+  it('is a line for each dataset where nothing can be redrawn', () => {
+    expect(plainLines(snapshot({ waits: [{ ...wait, until: null }] }))).toEqual([
+      'leads: 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s; calls 500 live, 3 from receipts; 310.5 of 5,000 credits; 12 calls to hunter/default wait for its declared rate',
+    ]);
+  });
+});
+
+describe('rows a second', () => {
+  const at = (completed: number): RunProgress => ({ ...progress, datasets: [{ ...dataset, completed, failed: 0 }] });
+
+  it('are unknown at first, and then those of the last ten seconds', () => {
+    const meter = new RateMeter();
+    expect(meter.observe(at(0), 0).get('leads')).toBeNull();
+    expect(meter.observe(at(100), 1_000).get('leads')).toBe(100);
+    for (let second = 2; second <= 30; second++) meter.observe(at(100), second * 1_000);
+    expect(meter.observe(at(100), 31_000).get('leads')).toBe(0);
+  });
+});
