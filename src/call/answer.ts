@@ -14,7 +14,10 @@ export interface Answer {
   readonly callId: Digest;
 }
 
-export function answerOf(receipt: StoredReceipt, rawText: string): Answer {
+export function answerOf(
+  receipt: Pick<StoredReceipt, 'id' | 'key' | 'at' | 'durationMs' | 'callId'>,
+  rawText: string,
+): Answer {
   return {
     receiptId: receipt.id,
     receiptKey: receipt.key,

@@ -8,15 +8,45 @@ import { contractError } from './failure.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
 import { journalAnswer, journalFailure } from './record.ts';
-import { CallResult, executionOf } from './result.ts';
+import { CallResult } from './result.ts';
 
-/** Reads an answer that is durable, settles what it cost and gives it to the author. */
-export async function finish(run: CallRun, question: Question, found: Found): Promise<ToolResult> {
-  const { answer, source } = found;
+interface RawFound {
+  readonly found: Found;
+  readonly raw: RawAnswer;
+}
+
+/** Reads an answer that is durable, settles what it cost and gives it to the author: at once where nothing is to be checked. */
+export function finish(run: CallRun, question: Question, found: Found): ToolResult | Promise<ToolResult> {
+  const { answer } = found;
   const raw = answer.raw ?? (JSON.parse(answer.rawText) as RawAnswer);
-  const reading = await readChecked(run, question, { found, raw });
+  let reading: Reading;
+  try {
+    reading = found.reading ?? readAnswer(question.tool, question.input, raw);
+  } catch (error) {
+    return unreadable(run, question, { found, error });
+  }
+  if (question.tool.definition.output !== undefined && reading.status === 'completed')
+    return checked(run, question, { found, raw, reading });
+  return settled(run, question, { found, raw, reading });
+}
+
+async function checked(run: CallRun, question: Question, read: RawFound & { reading: Reading }): Promise<ToolResult> {
+  try {
+    await checkOutput(run, question, read.reading.data);
+  } catch (error) {
+    return unreadable(run, question, { found: read.found, error });
+  }
+  return settled(run, question, read);
+}
+
+function settled(
+  run: CallRun,
+  question: Question,
+  { found, raw, reading }: RawFound & { reading: Reading },
+): ToolResult {
+  const { answer, source, bill } = found;
   const credits = source === 'live' ? reading.credits : 0;
-  found.settle?.(credits);
+  bill?.charge(credits);
   const durationMs = source === 'live' ? answer.durationMs : 0;
   journalAnswer(run, question, {
     outcome: reading.status === 'completed' ? 'completed' : 'no_result',
@@ -29,43 +59,27 @@ export async function finish(run: CallRun, question: Question, found: Found): Pr
   });
   const { tool, callId } = question;
   const { receiptId, receiptKey, at } = answer;
-  const execution = executionOf({
-    source,
-    receiptId,
-    receiptKey,
-    callId,
-    credits,
-    durationMs,
-    provider: tool.provider,
-    at,
-  });
-  return new CallResult({ tool, reading, raw, execution });
+  const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
+  return new CallResult({ tool, reading, raw, facts });
 }
 
-async function readChecked(
+async function unreadable(
   run: CallRun,
   question: Question,
-  { found, raw }: { readonly found: Found; readonly raw: RawAnswer },
-): Promise<Reading> {
-  const { tool, input } = question;
-  try {
-    const reading = found.reading ?? readAnswer(tool, input, raw);
-    if (tool.definition.output !== undefined && reading.status === 'completed')
-      await checkOutput(run, question, reading.data);
-    return reading;
-  } catch (error) {
-    // What the author's code could not price counts as its highest price until it is mended and read again.
-    found.settle?.(tool.maxCredits);
-    if (!(error instanceof ContractBroken)) throw error;
-    const told = breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
-    // A run that goes on must not lose sight of what it has paid for.
-    if (found.source === 'live' && run.process.continueOnContractError) {
-      const { receiptId, durationMs, at } = found.answer;
-      const paid = { receiptId, durationMs, at, credits: tool.maxCredits };
-      await journalFailure(run, question, { outcome: 'failed', source: 'live', ...paid, error: told });
-    }
-    throw told;
+  { found, error }: { readonly found: Found; readonly error: unknown },
+): Promise<never> {
+  const { maxCredits } = question.tool;
+  // What the author's code could not price counts as its highest price until it is mended and read again.
+  found.bill?.charge(maxCredits);
+  if (!(error instanceof ContractBroken)) throw error;
+  const told = breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
+  // A run that goes on must not lose sight of what it has paid for.
+  if (found.source === 'live' && run.process.continueOnContractError) {
+    const { receiptId, durationMs, at } = found.answer;
+    const paid = { receiptId, durationMs, at, credits: maxCredits };
+    await journalFailure(run, question, { outcome: 'failed', source: 'live', ...paid, error: told });
   }
+  throw told;
 }
 
 /**

@@ -1,29 +1,34 @@
 import type { CallReads, ReceiptQuery, StoredReceipt } from '../store/index.ts';
 import { type Answer, answerOf } from './answer.ts';
 
-interface Asked<Query, Found> {
+interface Asked<Query> {
   readonly query: Query;
-  readonly resolve: (found: Found | undefined) => void;
+  readonly resolve: (found: Answer | undefined | Promise<Answer | undefined>) => void;
   readonly reject: (error: unknown) => void;
 }
 
+/** Groups of one turn that are read at the end of what is running now; later ones wait for the next turn. */
+const GROUPS_AT_ONCE = 2;
 /** A group holds at most this many questions, so that what is hydrated at once stays below 256 × 64 KiB. */
 const GROUP = 256;
 /** Large answers are read one by one, so many at a time. */
 const LARGE_AT_ONCE = 2;
 
 /**
- * Reads receipts for all calls that ask in one turn of the event loop together.
+ * Reads receipts for all calls that ask at one time together: as soon as the code that asks has come to rest, so that what
+ * is bought next can ride in the commit of this very turn.
  *
  * Invariants
  *  1. Every question gets one answer, in its own promise.
  *  2. Bytes hydrated at once: one group of small answers, and `LARGE_AT_ONCE` large ones.
+ *  3. The event loop turns though every answer sets off the next question.
  */
 export class Lookup {
   readonly #reads: CallReads;
-  #byKey: Asked<ReceiptQuery, StoredReceipt>[] = [];
-  #byId: Asked<number, StoredReceipt>[] = [];
+  #byKey: Asked<ReceiptQuery>[] = [];
+  #byId: Asked<number>[] = [];
   #scheduled = false;
+  #groupsThisTurn = 0;
   #large = 0;
   #waitingForLarge: (() => void)[] = [];
 
@@ -32,21 +37,19 @@ export class Lookup {
   }
 
   /** The newest usable answer under a key. */
-  async byKey(query: ReceiptQuery): Promise<Answer | undefined> {
-    const receipt = await new Promise<StoredReceipt | undefined>((resolve, reject) => {
+  byKey(query: ReceiptQuery): Promise<Answer | undefined> {
+    return new Promise((resolve, reject) => {
       this.#byKey.push({ query, resolve, reject });
       this.#schedule();
     });
-    return receipt === undefined ? undefined : this.hydrate(receipt);
   }
 
   /** One exact receipt, evicted or not. */
-  async byId(id: number): Promise<Answer | undefined> {
-    const receipt = await new Promise<StoredReceipt | undefined>((resolve, reject) => {
+  byId(id: number): Promise<Answer | undefined> {
+    return new Promise((resolve, reject) => {
       this.#byId.push({ query: id, resolve, reject });
       this.#schedule();
     });
-    return receipt === undefined ? undefined : this.hydrate(receipt);
   }
 
   async hydrate(receipt: StoredReceipt): Promise<Answer | undefined> {
@@ -65,28 +68,44 @@ export class Lookup {
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
-      this.#scheduled = false;
-      const byKey = this.#byKey;
-      const byId = this.#byId;
-      this.#byKey = [];
-      this.#byId = [];
-      for (let from = 0; from < byKey.length; from += GROUP)
-        void answerAll(byKey.slice(from, from + GROUP), (queries) => this.#reads.receiptsByKeys(queries));
-      for (let from = 0; from < byId.length; from += GROUP)
-        void answerAll(byId.slice(from, from + GROUP), (ids) => this.#reads.receiptsByIds(ids));
-    });
+    if (this.#groupsThisTurn >= GROUPS_AT_ONCE) {
+      setImmediate(() => this.#read());
+      return;
+    }
+    if (this.#groupsThisTurn++ === 0)
+      setImmediate(() => {
+        this.#groupsThisTurn = 0;
+      });
+    // Runs when no promise has anything left to do, and so after all who ask now.
+    process.nextTick(() => this.#read());
   }
-}
 
-async function answerAll<Query, Found>(
-  asked: readonly Asked<Query, Found>[],
-  read: (queries: readonly Query[]) => Promise<readonly (Found | undefined)[]>,
-): Promise<void> {
-  try {
-    const found = await read(asked.map((one) => one.query));
-    for (const [index, one] of asked.entries()) one.resolve(found[index]);
-  } catch (error) {
-    for (const one of asked) one.reject(error);
+  #read(): void {
+    this.#scheduled = false;
+    const byKey = this.#byKey;
+    const byId = this.#byId;
+    this.#byKey = [];
+    this.#byId = [];
+    for (let from = 0; from < byKey.length; from += GROUP)
+      void this.#answer(byKey.slice(from, from + GROUP), (queries) => this.#reads.receiptsByKeys(queries));
+    for (let from = 0; from < byId.length; from += GROUP)
+      void this.#answer(byId.slice(from, from + GROUP), (ids) => this.#reads.receiptsByIds(ids));
+  }
+
+  async #answer<Query>(
+    asked: readonly Asked<Query>[],
+    read: (queries: readonly Query[]) => Promise<readonly (StoredReceipt | undefined)[]>,
+  ): Promise<void> {
+    try {
+      const found = await read(asked.map((one) => one.query));
+      for (let index = 0; index < asked.length; index++) asked[index]?.resolve(this.#answerOf(found[index]));
+    } catch (error) {
+      for (const one of asked) one.reject(error);
+    }
+  }
+
+  #answerOf(receipt: StoredReceipt | undefined): Answer | undefined | Promise<Answer | undefined> {
+    if (receipt === undefined) return undefined;
+    return receipt.raw === undefined ? this.hydrate(receipt) : answerOf(receipt, receipt.raw);
   }
 }

@@ -1,23 +1,22 @@
 import { type CallsheetError, RunFatalError } from '../sdk/index.ts';
-import type { CallEntry } from '../store/index.ts';
+import type { CallEntry, Write } from '../store/index.ts';
 import type { RawAnswer } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { CallRun } from './env.ts';
 import { freezeError } from './failure.ts';
 import type { Question } from './question.ts';
 
-/** Makes a bought answer durable; resolves when it is. Nothing of the tool author's runs before. */
-export async function recordAnswer(
+export type ReceiptWrite = Extract<Write, { kind: 'receipt' }>;
+
+/** What makes a bought answer durable. Nothing of the tool author's runs before it is. */
+export function receiptWrite(
   run: CallRun,
   question: Question,
   bought: { readonly raw: RawAnswer; readonly durationMs: number },
-): Promise<Answer> {
+): ReceiptWrite {
   const { tool } = question;
-  const rawText = JSON.stringify(bought.raw);
-  const at = run.process.clock.now();
-  const durationMs = Math.round(bought.durationMs);
-  const write = {
-    kind: 'receipt' as const,
+  return {
+    kind: 'receipt',
     id: 0,
     receipt: {
       key: question.receiptKey,
@@ -27,31 +26,24 @@ export async function recordAnswer(
       account: tool.account.key,
       inputDigest: question.inputDigest,
       input: question.inputText,
-      raw: rawText,
-      at,
-      durationMs,
+      raw: JSON.stringify(bought.raw),
+      at: run.process.clock.now(),
+      durationMs: Math.round(bought.durationMs),
       runNo: run.runNo,
       callId: question.callId,
       reusable: question.effect !== 'write' && tool.reuseScope !== 'never',
     },
   };
-  try {
-    await run.process.committer.commit([write]);
-  } catch (error) {
-    throw unrecorded(run, question, error);
-  }
-  return {
-    receiptId: write.id,
-    receiptKey: question.receiptKey,
-    rawText,
-    raw: bought.raw,
-    at,
-    durationMs,
-    callId: question.callId,
-  };
 }
 
-function unrecorded(run: CallRun, question: Question, error: unknown): RunFatalError {
+/** An answer whose receipt is durable, with the transport's own object. */
+export function boughtAnswer({ id = 0, receipt }: ReceiptWrite, raw: RawAnswer): Answer {
+  const { key, at, durationMs, callId } = receipt;
+  return { receiptId: id, receiptKey: key, rawText: receipt.raw, raw, at, durationMs, callId };
+}
+
+/** The answer is paid and could not be stored: ends the run, so that nothing more is bought. */
+export function unrecorded(run: CallRun, question: Question, error: unknown): RunFatalError {
   const { code, message, next } = error as CallsheetError;
   const fatal = new RunFatalError(
     code ?? 'STORE_FAILED',

@@ -6,7 +6,7 @@ import type { CallRun } from './env.ts';
 import { thawError } from './failure.ts';
 import { breakContract } from './finish.ts';
 import type { Question } from './question.ts';
-import { CallResult, executionOf } from './result.ts';
+import { CallResult } from './result.ts';
 
 /** What this run already ended: the same result, its execution included, or the same failure. */
 export async function replay(run: CallRun, question: Question, entry: CallEntry): Promise<ToolResult> {
@@ -35,22 +35,9 @@ export async function replay(run: CallRun, question: Question, entry: CallEntry)
       },
     );
   const raw = JSON.parse(answer.rawText) as RawAnswer;
-  const execution = executionOf({
-    source,
-    receiptId,
-    receiptKey: answer.receiptKey,
-    callId,
-    credits,
-    durationMs,
-    provider: tool.provider,
-    at,
-  });
-  return new CallResult({
-    tool,
-    reading: readKept(run, question, { raw, receiptId: answer.receiptId }),
-    raw,
-    execution,
-  });
+  const { receiptKey } = answer;
+  const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
+  return new CallResult({ tool, reading: readKept(run, question, { raw, receiptId: answer.receiptId }), raw, facts });
 }
 
 function readKept(

@@ -7,12 +7,25 @@ interface ResultParts {
   readonly tool: CatalogueTool;
   readonly reading: Reading;
   readonly raw: RawAnswer;
-  readonly execution: Execution;
+  readonly facts: ExecutionFacts;
+}
+
+/** Where an answer came from, as it is kept. */
+interface ExecutionFacts {
+  readonly source: AnswerSource;
+  readonly receiptId: number | null;
+  readonly receiptKey: string;
+  readonly callId: string;
+  readonly credits: number;
+  readonly durationMs: number;
+  readonly provider: string;
+  readonly at: number;
 }
 
 /** The author's view of an answer. The forms of the hosted product are built when they are read. */
 export class CallResult implements ToolResult {
   readonly #parts: ResultParts;
+  #execution: Execution | undefined;
 
   constructor(parts: ResultParts) {
     this.#parts = parts;
@@ -28,7 +41,8 @@ export class CallResult implements ToolResult {
     return this.#parts.reading.values;
   }
   get execution(): Execution {
-    return this.#parts.execution;
+    this.#execution ??= executionOf(this.#parts.facts);
+    return this.#execution;
   }
 
   get toolResponse(): ToolResult['toolResponse'] {
@@ -63,13 +77,13 @@ export class CallResult implements ToolResult {
   }
 
   get _metadata(): ToolResult['_metadata'] {
-    const { tool, execution } = this.#parts;
+    const { tool, facts } = this.#parts;
     return {
       tool: tool.id,
       provider: tool.provider,
       status: this.status,
-      source: execution.source,
-      credits: execution.credits,
+      source: facts.source,
+      credits: facts.credits,
     };
   }
 
@@ -97,16 +111,7 @@ function listOf(value: JsonValue): readonly JsonValue[] {
 }
 
 /** The facts of where an answer came from, as the author sees them. */
-export function executionOf(facts: {
-  source: AnswerSource;
-  receiptId: number | null;
-  receiptKey: string;
-  callId: string;
-  credits: number;
-  durationMs: number;
-  provider: string;
-  at: number;
-}): Execution {
+function executionOf(facts: ExecutionFacts): Execution {
   return {
     ...facts,
     receiptId: facts.receiptId === null ? null : receiptName(facts.receiptId),

@@ -147,8 +147,8 @@ async function admitValues(
   admission: Admission,
 ): Promise<readonly string[]> {
   const names = new Set<string>();
-  for await (const chunk of source.chunks()) {
-    for (const item of chunk) {
+  for await (const piece of source.pieces()) {
+    for (const item of piece) {
       const text = spoolText(wish.key, item, admission.size);
       const row = item as Record<string, unknown>;
       for (const name in row) if (row[name] !== undefined) names.add(name);

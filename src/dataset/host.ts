@@ -54,6 +54,8 @@ export interface DatasetHost {
   raiseFatal(error: RunFatalError): void;
   /** Credits and receipt ids that the calls of a row have settled so far: for its record. Forgets the row. */
   takeRowCredits(datasetNo: number, ordinal: number): number;
+  /** `file:line:column` of the author's code that threw, where it can be told better than from the error's own stack. */
+  placeOf?(error: unknown): string | undefined;
   event(event: {
     readonly type: string;
     readonly level: 'debug' | 'info' | 'warn' | 'error';

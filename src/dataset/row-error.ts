@@ -15,7 +15,10 @@ export interface RowError {
   readonly retryable?: true;
 }
 
-export function rowError(error: unknown, place: { readonly column: string; readonly row: string }): RowError {
+export function rowError(
+  error: unknown,
+  { at: told, ...place }: { readonly column: string; readonly row: string; readonly at?: string | undefined },
+): RowError {
   if (error instanceof CallsheetError) {
     const details = plainDetails(error.details);
     return {
@@ -27,7 +30,7 @@ export function rowError(error: unknown, place: { readonly column: string; reado
       ...(error.retryable ? { retryable: true } : {}),
     };
   }
-  const at = error instanceof Error ? firstAuthorLine(error.stack) : undefined;
+  const at = told ?? (error instanceof Error ? firstAuthorLine(error.stack) : undefined);
   return {
     code: 'COLUMN_FAILED',
     message: wellFormed(error instanceof Error ? `${error.name}: ${error.message}` : thrownText(error)),

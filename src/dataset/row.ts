@@ -134,11 +134,9 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   }
 
   #describe(error: unknown): RowError {
-    const { columns, keySpec } = this.#job;
-    return rowError(error, {
-      column: columns[this.#column]?.name ?? '',
-      row: rowName(keySpec, this.row, this.ordinal),
-    });
+    const { columns, keySpec, host } = this.#job;
+    const column = columns[this.#column]?.name ?? '';
+    return rowError(error, { column, row: rowName(keySpec, this.row, this.ordinal), at: host.placeOf?.(error) });
   }
 
   #advance(): void {

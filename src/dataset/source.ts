@@ -5,13 +5,10 @@ import { placedPath } from './keys.ts';
 import type { FilePlan } from './plan.ts';
 import { isThenable } from './program.ts';
 
-/** Rows of a synchronous source that are taken at once. */
-const CHUNK_ROWS = 256;
-
 /** Where a dataset's rows come from: a staged file that is read in place, or values that must be spooled. */
 export type Source =
   | { readonly kind: 'file'; readonly file: FilePlan }
-  | { readonly kind: 'values'; chunks(): AsyncGenerator<readonly unknown[]> };
+  | { readonly kind: 'values'; pieces(): AsyncGenerator<Iterable<unknown>> };
 
 /** Refuses at once what can never be a source. Throws `DATASET_DEFINITION_INVALID`. */
 export function checkItems(dataset: string, items: unknown): void {
@@ -33,25 +30,19 @@ export async function openSource(dataset: string, items: unknown): Promise<Sourc
   const file = fileOf(given);
   if (file !== undefined) return { kind: 'file', file };
   const rows = rowsOfHandle(given);
-  if (rows !== undefined) return { kind: 'values', chunks: () => rows() };
+  if (rows !== undefined) return { kind: 'values', pieces: () => rows() };
   const list = given as Iterable<unknown> | AsyncIterable<unknown>;
-  if (Symbol.asyncIterator in list) return { kind: 'values', chunks: () => chunksOfAsync(list) };
-  return { kind: 'values', chunks: () => chunksOfSync(list) };
+  if (Symbol.asyncIterator in list) return { kind: 'values', pieces: () => oneByOne(list) };
+  return { kind: 'values', pieces: () => whole(list) };
 }
 
-async function* chunksOfSync(items: Iterable<unknown>): AsyncGenerator<readonly unknown[]> {
-  let chunk: unknown[] = [];
-  for (const item of items) {
-    chunk.push(item);
-    if (chunk.length < CHUNK_ROWS) continue;
-    yield chunk;
-    chunk = [];
-  }
-  if (chunk.length > 0) yield chunk;
+/** Taken as it is read: a generator's rows are never together in memory. */
+async function* whole(items: Iterable<unknown>): AsyncGenerator<Iterable<unknown>> {
+  yield items;
 }
 
-/** One row at a time: an async source may be slow, and what it gave must be counted when it gave it. */
-async function* chunksOfAsync(items: AsyncIterable<unknown>): AsyncGenerator<readonly unknown[]> {
+/** An async source may be slow, and what it gave must be counted when it gave it. */
+async function* oneByOne(items: AsyncIterable<unknown>): AsyncGenerator<Iterable<unknown>> {
   for await (const item of items) yield [item];
 }
 

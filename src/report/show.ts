@@ -88,10 +88,15 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     credits: {
       reserved: live?.reserved ?? 0,
       settled: rounded(sum((calls) => calls.credits)),
-      limit: live === undefined ? optionsOf(run).maxCredits : live.limit,
+      limit: live === undefined ? limitOf(run) : live.limit,
     },
     next: nextCommands(run, source.now(), { datasets: frames.length, failed }),
   };
+}
+
+function limitOf(run: RunRecord): number | null {
+  const { maxCredits, playMaxCredits = null } = optionsOf(run);
+  return maxCredits ?? playMaxCredits;
 }
 
 /** Credits are whole millionths; sums of doubles are not. */

@@ -14,6 +14,8 @@ export interface RunOptions {
   readonly playDir: string | null;
   readonly exportName: string | null;
   readonly maxCredits: number | null;
+  /** `billing.maxCreditsPerRun` of the play, for those who show the run without its code. */
+  readonly playMaxCredits?: number | null;
   readonly concurrency: number | null;
   /** Take only the first n rows of every file. */
   readonly limit: number | null;

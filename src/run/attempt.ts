@@ -34,11 +34,12 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
     parts.onView?.(view);
     stopProgress = startProgress(view);
     settled = await runPlay(view.context, play);
+    if (settled.kind === 'returned') tellUnawaited(view.context);
   } catch (error) {
     settled = { kind: 'threw', error };
   }
   ending.finish();
-  await ending.idle();
+  await ending.quiet(deps.clock);
   stopProgress();
   await drain(deps, ending);
   return outcomeOf(settled, ending.reason);
@@ -111,7 +112,12 @@ async function contextOf(
     },
     raiseFatal: (error: RunFatalError) => ending.fatal(error),
     event: emit,
-    ended: (call: Parameters<AttemptContext['calls']['ended']>[0]) => counters.add(call),
+    ended: (call: Parameters<AttemptContext['calls']['ended']>[0]) => {
+      counters.add(call);
+      if (call.outcome !== 'failed' || !ending.finished || ending.reason !== undefined) return;
+      const message = `A call of ${call.tool} that the play did not await failed.`;
+      emit({ type: 'play.unawaited', level: 'warn', message });
+    },
   };
   const context: AttemptContext = {
     deps,
@@ -169,6 +175,16 @@ async function runPlay(context: AttemptContext, play: Play): Promise<Settled> {
     // Promises that were cut loose reject in the turns after this one.
     context.deps.clock.after(0, releaseStrays);
   }
+}
+
+function tellUnawaited({ ending, emit }: AttemptContext): void {
+  const { inFlight } = ending.gate;
+  if (inFlight === 0) return;
+  emit({
+    type: 'play.unawaited',
+    level: 'warn',
+    message: `The play returned before ${inFlight} of its calls had ended: those that are out are recorded, the others are not made.`,
+  });
 }
 
 function tellStray(context: AttemptContext, kind: 'rejection' | 'exception', error: unknown): void {

@@ -2,6 +2,7 @@ import { type DatasetHost, type DatasetProgress, RunDatasets } from '../dataset/
 import type { Scope } from '../scope/index.ts';
 import type { RowCtx } from '../sdk/index.ts';
 import type { AttemptContext, AttemptDatasets } from './attempt-context.ts';
+import { placeOf } from './outcome.ts';
 
 /**
  * The datasets of one attempt.
@@ -67,6 +68,7 @@ export class Datasets implements AttemptDatasets {
       openRow: (suspended) => ending.openRow(suspended),
       closeRow: (gate) => ending.closeRow(gate),
       admitting: () => ending.going,
+      fatal: () => ending.reason?.kind === 'fatal',
       prepareRows: async (datasetNo, ordinals) => {
         await Promise.all([
           calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),
@@ -79,6 +81,7 @@ export class Datasets implements AttemptDatasets {
         boundaries.forget(datasetNo, ordinal);
         return calls.settlements.take(datasetNo, ordinal);
       },
+      placeOf,
       event: (event) => context.emit(event),
       progress: (snapshot) => {
         this.#changed = true;

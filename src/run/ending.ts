@@ -25,6 +25,7 @@ export class Ending {
   readonly #decided: Promise<void>;
   #tell: () => void = () => {};
   #reason: EndingReason | undefined;
+  #finished = false;
 
   constructor() {
     this.#decided = new Promise((resolve) => {
@@ -34,6 +35,10 @@ export class Ending {
 
   get reason(): EndingReason | undefined {
     return this.#reason;
+  }
+  /** True once the play itself has settled. */
+  get finished(): boolean {
+    return this.#finished;
   }
   /** False once nothing new may start. */
   get going(): boolean {
@@ -90,6 +95,7 @@ export class Ending {
 
   /** The play has returned or thrown: what is in flight ends, nothing of it starts any more. */
   finish(): void {
+    this.#finished = true;
     this.#suspend(new Halted('the play has ended'));
   }
 
@@ -101,6 +107,32 @@ export class Ending {
   /** Resolves when nothing of the attempt is in flight. */
   async idle(): Promise<void> {
     for (const gate of [this.gate, ...this.#rows.keys()]) await gate.idle();
+    // Code that only waited for the last of it comes to its end, and its row to its record.
+    await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  /**
+   * Resolves when nothing is in flight, or at the latest so long after the reason to end: what is in flight then gets the
+   * kill signal, and author's code that heeds no signal is left alone.
+   */
+  quiet(clock: Clock): Promise<void> {
+    return new Promise((resolve) => {
+      let cancel = (): void => {};
+      let done = false;
+      const end = (): void => {
+        done = true;
+        cancel();
+        resolve();
+      };
+      const arm = (ms: number, then: () => void): void => {
+        cancel();
+        if (!done) cancel = clock.after(ms, then);
+      };
+      const killed = (): void => arm(AFTER_KILL_MS, end);
+      void this.idle().then(end);
+      void this.#decided.then(() => (this.kill.aborted ? killed() : arm(GRACE_MS, () => this.killNow())));
+      this.kill.addEventListener('abort', killed, { once: true });
+    });
   }
 
   /** From here on nothing reaches the author's code. */
@@ -125,6 +157,10 @@ export class Ending {
     }
   }
 }
+
+/** How long calls in flight get to end once there is a reason to, and how long after the kill signal (ms). */
+const GRACE_MS = 30_000;
+const AFTER_KILL_MS = 1_000;
 
 /** How long a lease holds and how often it is renewed (ms). */
 export const LEASE_MS = 15_000;

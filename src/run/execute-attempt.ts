@@ -92,11 +92,15 @@ const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {
 
 /** Writes how the attempt ended; a failed write is itself how it ended. */
 async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Promise<Outcome> {
+  const fence = { runNo: run.no, attempt: run.attempt };
+  // What a run claimed and did not finish is free for the next one.
+  const releases = outcome.kind === 'failed' || outcome.kind === 'cancelled';
   try {
     await deps.committer.commit([
+      ...(releases ? [{ kind: 'releaseClaims' as const, fence }] : []),
       {
         kind: 'runState',
-        fence: { runNo: run.no, attempt: run.attempt },
+        fence,
         status: STATUS[outcome.kind],
         at: deps.clock.now(),
         error: outcome.kind === 'failed' ? errorText(outcome.error) : null,

@@ -6,6 +6,7 @@ import {
   type FetchOptions,
   type FetchResult,
   type JsonValue,
+  type SecretHandle,
 } from '../sdk/index.ts';
 import { resolveAuth } from '../secrets/index.ts';
 import { redactorOf } from '../tool/index.ts';
@@ -32,7 +33,7 @@ export async function recordedFetch(context: AttemptContext, scope: Scope, asked
   const { key: label, url, init, options } = asked;
   const method = (init.method ?? 'GET').toUpperCase();
   checkRequest(asked, method);
-  const identity = { url, method, headers: headersOf(init), body: bodyText(init.body) };
+  const identity = { url, method, headers: headersOf(init), body: bodyText(init.body), auth: secretNames(init) };
   const { key, inputDigest } = boundaryIdentity(scope, { kind: 'fetch', label, input: identity });
   if (options.transient === true) context.planning?.('fetch', label, scope);
   if (options.transient === true) return delivered(asked, await request(context, asked, method));
@@ -107,6 +108,8 @@ async function request(context: AttemptContext, { key, url, init }: AskedFetch, 
       method,
       headers: { ...init.headers, ...auth.headers },
       ...(init.body !== undefined && { body: init.body as RequestInit['body'] & {} }),
+      // A credential is for the host that the author named, not for the one that it points to.
+      redirect: init.auth === undefined ? 'follow' : 'manual',
       signal,
     });
     const text = await response.text();
@@ -119,6 +122,8 @@ async function request(context: AttemptContext, { key, url, init }: AskedFetch, 
       bodyText: redactor.text(text),
     };
   } catch (error) {
+    // Cut off by the end of the attempt, which is no failure of the request: the next attempt asks again.
+    if (context.ending.kill.aborted) context.ending.assertGoing();
     const cause = (error as { cause?: { code?: string; message?: string } }).cause;
     throw new CallsheetError(
       'FETCH_FAILED',
@@ -152,6 +157,13 @@ function jsonOf(text: string): JsonValue {
   } catch {
     return null;
   }
+}
+
+/** Names only: another account's answer is another answer, a rotated secret's is not. */
+function secretNames({ auth }: FetchInit): string[] {
+  const handles =
+    auth === undefined ? [] : Array.isArray(auth) ? (auth as readonly SecretHandle[]) : [auth as SecretHandle];
+  return handles.map(({ name }) => name).sort();
 }
 
 function headersOf(init: FetchInit): Record<string, string> {

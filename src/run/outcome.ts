@@ -1,3 +1,4 @@
+import { authorPlace } from '../play/index.ts';
 import { CallsheetError, type JsonValue } from '../sdk/index.ts';
 import type { EndingReason } from './ending.ts';
 
@@ -27,7 +28,7 @@ export function outcomeOf(settled: Settled, reason: EndingReason | undefined): O
 function errorOf(error: unknown): CallsheetError {
   if (error instanceof CallsheetError) return error;
   const told = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
-  const line = error instanceof Error ? playLine(error.stack) : undefined;
+  const line = placeOf(error);
   return new CallsheetError('PLAY_THREW', `The play threw ${told}${line === undefined ? '' : ` (${line})`}.`, {
     details: line === undefined ? {} : { at: line },
     next: ['Mend the play and run it again: what is recorded is not bought again.'],
@@ -35,8 +36,8 @@ function errorOf(error: unknown): CallsheetError {
   });
 }
 
-/** The first line of a stack that lies in no part of the runtime. */
-function playLine(stack: string | undefined): string | undefined {
-  const line = stack?.split('\n').find((text) => /^\s+at /.test(text) && !/node:|\/callsheet\/(src|dist)\//.test(text));
-  return line === undefined ? undefined : /\(?([^()\s]+:\d+:\d+)\)?$/.exec(line)?.[1];
+/** `file:line:column` of the author's code that threw. */
+export function placeOf(error: unknown): string | undefined {
+  const place = authorPlace(error);
+  return place === undefined ? undefined : `${place.file}:${place.line}:${place.column}`;
 }

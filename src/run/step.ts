@@ -28,7 +28,8 @@ export async function runStep(
   const kept = shared ? await keptAnswer(context, receiptKey, options.staleAfterSeconds) : undefined;
   if (kept === undefined) context.planning?.('step', id, scope);
   const value = kept === undefined ? asJson(await fn(), `The result of step '${id}'`) : kept;
-  context.ending.assertGoing();
+  // What ended during an interruption is done, and kept; what a fatal error may have led to is not.
+  if (context.ending.reason?.kind === 'fatal') context.ending.assertGoing();
   const text = JSON.stringify(value);
   if (shared && kept === undefined)
     await keepAnswer(context, { key: receiptKey, callId: key, tool: 'ctx.step', label: id, inputDigest, value });

@@ -22,6 +22,8 @@ export function canonicalJson(value: unknown): string {
 }
 
 const MAX_DEPTH = 512;
+/** Up to this many keys are sorted by insertion. */
+const MOST_INSERTED = 12;
 
 function write(value: unknown, path: string, depth: number): string {
   switch (typeof value) {
@@ -55,8 +57,7 @@ function writeArray(value: readonly unknown[], path: string, depth: number): str
 function writeObject(value: object, path: string, depth: number): string {
   refuseNonPlain(value, path);
   const record = value as Record<string, unknown>;
-  const keys = Object.keys(record);
-  if (keys.length > 1) keys.sort();
+  const keys = inOrder(Object.keys(record));
   let text = '{';
   for (const key of keys) {
     const item = record[key];
@@ -66,6 +67,21 @@ function writeObject(value: object, path: string, depth: number): string {
     text += typeof item === 'string' ? quote(item, path) : write(item, `${path}.${key}`, depth + 1);
   }
   return `${text}}`;
+}
+
+/** Sorts in place. Objects are small as a rule, and `sort` allocates more than it compares for two keys. */
+function inOrder(keys: string[]): readonly string[] {
+  if (keys.length > MOST_INSERTED) return keys.sort();
+  for (let index = 1; index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    let at = index;
+    for (let before = keys[at - 1] ?? ''; at > 0 && before > key; before = keys[at - 1] ?? '') {
+      keys[at] = before;
+      at--;
+    }
+    keys[at] = key;
+  }
+  return keys;
 }
 
 function refuseNonPlain(value: object, path: string): void {

@@ -39,6 +39,17 @@ function controlled(): { work: () => Promise<number>; end: (ok: boolean) => void
 }
 
 describe('a gate that is open', () => {
+  it('counts work that throws before it has made a promise as ended', async () => {
+    const gate = new Gate();
+    const thrown = new Error('at once');
+    const entered = gate.enter(() => {
+      throw thrown;
+    });
+    await expect(entered).rejects.toBe(thrown);
+    expect(gate.inFlight).toBe(0);
+    await gate.idle();
+  });
+
   it('hands on what the work gives, and its failures', async () => {
     const gate = new Gate();
     await expect(gate.enter(async () => 5)).resolves.toBe(5);

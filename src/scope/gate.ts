@@ -33,23 +33,26 @@ export class Gate {
     if (this.#state !== 'open') return new Promise<T>(() => {});
     this.#inFlight++;
     const entered = new Promise<T>((resolve, reject) => {
-      const leave = (): boolean => {
-        this.#inFlight--;
-        if (this.#inFlight === 0) for (const wake of this.#idle.splice(0)) wake();
-        return this.#state !== 'closed';
-      };
       begun(work).then(
         (value) => {
-          if (leave()) resolve(value);
+          if (this.#leave()) resolve(value);
         },
         (error: unknown) => {
-          if (leave() && !(error instanceof Halted)) reject(error);
+          if (!this.#leave() || error instanceof Halted) return;
+          // A call that the author does not await is recorded like any other; its failure must not end the process.
+          entered.catch(ignore);
+          reject(error);
         },
       );
     });
-    // A call that the author does not await is recorded like any other; its failure must not end the process.
-    entered.catch(ignore);
     return entered;
+  }
+
+  /** One effect less; false where its end must not reach the author's code. */
+  #leave(): boolean {
+    this.#inFlight--;
+    if (this.#inFlight === 0 && this.#idle.length > 0) for (const wake of this.#idle.splice(0)) wake();
+    return this.#state !== 'closed';
   }
 
   suspend(): void {

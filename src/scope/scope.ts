@@ -13,7 +13,8 @@ export interface Place {
   readonly ordinal: number;
 }
 
-interface ScopeParts {
+/** What the scopes of one row, or of the run outside rows, have in common. */
+interface Ground {
   readonly runId: string;
   readonly seed: string;
   readonly fence: Fence;
@@ -24,9 +25,29 @@ interface ScopeParts {
   /** The digest of the row's key with its occurrence number; null outside rows. */
   readonly rowIdentity: string | null;
   readonly place: Place;
-  /** Column and steps from the row down to here: `email.hunter`. */
-  readonly path: string;
-  readonly counters: Map<string, number>;
+  readonly counters: Counters;
+  /** Canonical text of play path, dataset and row: made once a row, since everything in it begins with it. */
+  readonly head: string;
+}
+
+/** Counts equal things. Most rows ask for one thing once, so there is no map before the second. */
+class Counters {
+  #only: string | undefined;
+  #counts: Map<string, number> | undefined;
+
+  /** How often `of` was counted before. */
+  count(of: string): number {
+    if (this.#counts === undefined) {
+      if (this.#only === undefined) {
+        this.#only = of;
+        return 0;
+      }
+      this.#counts = new Map([[this.#only, 1]]);
+    }
+    const before = this.#counts.get(of) ?? 0;
+    this.#counts.set(of, before + 1);
+    return before;
+  }
 }
 
 /**
@@ -37,86 +58,98 @@ interface ScopeParts {
  *  2. Occurrence numbers count equal things only, so the order in which different things happen never shows in one.
  */
 export class Scope {
-  readonly #parts: ScopeParts;
-  /** Canonical text of the place: the common prefix of every identity made here. */
-  readonly prefix: string;
+  readonly #ground: Ground;
+  /** Column and steps from the row down to here: `email.hunter`. */
+  readonly path: string;
+  #prefix: string | undefined;
 
-  constructor(parts: ScopeParts) {
-    this.#parts = parts;
-    this.prefix = `[${IDENTITY_FORMAT},${JSON.stringify(parts.playPath)},${JSON.stringify(parts.datasetKey)},${JSON.stringify(parts.rowIdentity)},${JSON.stringify(parts.path)}`;
+  private constructor(ground: Ground, path: string) {
+    this.#ground = ground;
+    this.path = path;
   }
 
   static ofRun(run: { runId: string; seed: string; fence: Fence; gate: Gate }): Scope {
-    return new Scope({
-      ...run,
-      playPath: [],
-      datasetKey: null,
-      rowIdentity: null,
-      place: { datasetNo: 0, ordinal: 0 },
-      path: '',
-      counters: new Map(),
-    });
+    const outside = { playPath: [], datasetKey: null, rowIdentity: null };
+    const place = { datasetNo: 0, ordinal: 0 };
+    return new Scope({ ...run, ...outside, place, counters: new Counters(), head: headOf(outside) }, '');
+  }
+
+  /** Canonical text of the place: the common prefix of every identity made here. */
+  get prefix(): string {
+    this.#prefix ??= `${this.#ground.head},${JSON.stringify(this.path)}`;
+    return this.#prefix;
   }
 
   get runId(): string {
-    return this.#parts.runId;
+    return this.#ground.runId;
   }
   get seed(): string {
-    return this.#parts.seed;
+    return this.#ground.seed;
   }
   get fence(): Fence {
-    return this.#parts.fence;
+    return this.#ground.fence;
   }
   get gate(): Gate {
-    return this.#parts.gate;
+    return this.#ground.gate;
   }
   get place(): Place {
-    return this.#parts.place;
-  }
-  get path(): string {
-    return this.#parts.path;
+    return this.#ground.place;
   }
   get playPath(): readonly string[] {
-    return this.#parts.playPath;
+    return this.#ground.playPath;
   }
   get inRow(): boolean {
-    return this.#parts.rowIdentity !== null;
+    return this.#ground.rowIdentity !== null;
   }
 
   /** The scope of one row of a dataset. A row has its own gate and counters. */
   row(row: { datasetKey: string; datasetNo: number; ordinal: number; identity: string; gate: Gate }): Scope {
-    return new Scope({
-      ...this.#parts,
-      datasetKey: row.datasetKey,
-      rowIdentity: row.identity,
-      place: { datasetNo: row.datasetNo, ordinal: row.ordinal },
-      gate: row.gate,
-      path: '',
-      counters: new Map(),
-    });
+    const { runId, seed, fence, playPath } = this.#ground;
+    const { datasetKey, identity: rowIdentity, gate } = row;
+    return new Scope(
+      {
+        runId,
+        seed,
+        fence,
+        gate,
+        playPath,
+        datasetKey,
+        rowIdentity,
+        place: { datasetNo: row.datasetNo, ordinal: row.ordinal },
+        counters: new Counters(),
+        head: headOf({ playPath, datasetKey, rowIdentity }),
+      },
+      '',
+    );
   }
 
   /** The scope of a column, or of a step below where this one stands. */
   at(name: string): Scope {
-    const path = this.#parts.path === '' ? name : `${this.#parts.path}.${name}`;
-    return new Scope({ ...this.#parts, path });
+    return new Scope(this.#ground, this.path === '' ? name : `${this.path}.${name}`);
   }
 
   /** The scope of a child play that runs inline. */
   child(key: string, playName: string): Scope {
-    return new Scope({ ...this.#parts, playPath: [...this.#parts.playPath, `${key}:${playName}`] });
+    const ground = this.#ground;
+    const playPath = [...ground.playPath, `${key}:${playName}`];
+    return new Scope({ ...ground, playPath, head: headOf({ ...ground, playPath }) }, this.path);
   }
 
   /** How often exactly this has been asked for here before: 0, 1, 2 … */
   occurrence(of: string): number {
-    const key = `${this.prefix},${of}`;
-    const count = this.#parts.counters.get(key) ?? 0;
-    this.#parts.counters.set(key, count + 1);
-    return count;
+    return this.#ground.counters.count(`${this.prefix},${of}`);
   }
 
   /** The identity of something at this place; `content` is canonical JSON text. */
   identity(kind: string, content: string): Digest {
     return digest(`${this.prefix},${JSON.stringify(kind)},${content}]`);
   }
+}
+
+function headOf({
+  playPath,
+  datasetKey,
+  rowIdentity,
+}: Pick<Ground, 'playPath' | 'datasetKey' | 'rowIdentity'>): string {
+  return `[${IDENTITY_FORMAT},${JSON.stringify(playPath)},${JSON.stringify(datasetKey)},${JSON.stringify(rowIdentity)}`;
 }

@@ -248,7 +248,7 @@ export interface CallReads {
     datasetNo: number,
     ordinals: readonly number[],
   ): Promise<ReadonlyMap<number, readonly CallEntry[]>>;
-  /** Receipts that this run bought and no journal entry of it names: a dead attempt's, paid but not yet settled. */
+  /** Receipts that this run bought and no live journal entry of it names: a dead attempt's, paid but not yet settled. */
   unsettledReceipts(runNo: number): Promise<readonly StoredReceipt[]>;
   /** Credits that the run's journal has settled. */
   settledCredits(runNo: number): Promise<number>;

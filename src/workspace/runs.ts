@@ -39,7 +39,7 @@ export async function newRun(
     play: loaded.play.name,
     artifact: artifact.hash,
     input: JSON.stringify(input),
-    options: JSON.stringify(runOptions(workspace, order, { file: loaded.file, exportName: loaded.exportName })),
+    options: JSON.stringify(runOptions(workspace, order, loaded)),
     seed: Buffer.from(chance.bytes(16)).toString('hex'),
     identityFormat: IDENTITY_FORMAT,
     createdAt: clock.now(),
@@ -62,12 +62,13 @@ export async function newRun(
   return { run: await existingRun(workspace, id), existed: false };
 }
 
-function runOptions(workspace: Workspace, order: RunOrder, play: { file: string; exportName: string }): RunOptions {
+function runOptions(workspace: Workspace, order: RunOrder, loaded: Awaited<ReturnType<typeof loadPlay>>): RunOptions {
   return {
     cwd: order.cwd,
-    playDir: dirname(play.file),
-    exportName: play.exportName,
+    playDir: dirname(loaded.file),
+    exportName: loaded.exportName,
     maxCredits: order.maxCredits ?? null,
+    playMaxCredits: loaded.play.options.billing?.maxCreditsPerRun ?? null,
     concurrency: order.concurrency ?? null,
     limit: order.limit ?? null,
     refresh: order.refresh ?? [],

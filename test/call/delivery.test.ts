@@ -10,7 +10,6 @@ interface Parts {
   readonly id?: string;
   readonly effect?: Effect;
   readonly maxTries?: number;
-  readonly timeoutMs?: number;
   readonly keyed?: boolean;
 }
 
@@ -31,7 +30,7 @@ const CAUGHT = `async (ctx, input) => {
   const caught = [];
   for (const path of input.paths) {
     try {
-      const r = await ctx.tools.execute({ id: path, tool: input.tool ?? 'acme.find', input: { path } });
+      const r = await ctx.tools.execute({ id: path, tool: input.tool ?? 'acme.find', input: { path }, timeoutMs: path === '/hang' ? 200 : undefined });
       caught.push([path, r.status]);
     } catch (error) {
       caught.push([path, error.code, error.constructor.name, isProviderUnavailable(error), error.message, error.details, error.next]);
@@ -58,7 +57,7 @@ describe('what a provider refuses', () => {
         }
         return response.writeHead(200).end('<html>no json</html>');
       });
-      const workspace = await testWorkspace({ tools: [httpTool(provider.url, { maxTries: 1, timeoutMs: 300 })] });
+      const workspace = await testWorkspace({ tools: [httpTool(provider.url, { maxTries: 1 })] });
       const paths = [
         '400',
         '401',

@@ -5,9 +5,6 @@ import { type RunRecord, StoreConflict } from '../../store/index.ts';
 import type { Engine, RunInProgress } from '../port.ts';
 import { isGone, thisOwner } from './owner.ts';
 
-/** How long calls in flight get to end after an interruption (ms). */
-const GRACE_MS = 30_000;
-
 /** The engine of one machine: works on runs in this process, and takes over what a dead process of this machine left. */
 export class LocalEngine implements Engine {
   readonly #deps: RunDeps;
@@ -40,7 +37,7 @@ export class LocalEngine implements Engine {
       if (error instanceof StoreConflict) throw held(run);
       throw error;
     });
-    return { runId, outcome, hub, view: () => view, interrupt: () => this.#interrupt(ending) };
+    return { runId, outcome, hub, view: () => view, interrupt: () => interrupt(ending) };
   }
 
   async cancel(runId: string): Promise<'asked' | 'cancelled'> {
@@ -70,15 +67,6 @@ export class LocalEngine implements Engine {
     ]);
   }
 
-  #interrupt(ending: Ending): void {
-    if (ending.reason !== undefined) {
-      ending.killNow();
-      return;
-    }
-    ending.interrupt();
-    this.#deps.clock.after(GRACE_MS, () => ending.killNow(), { keepAlive: false });
-  }
-
   async #run(runId: string): Promise<RunRecord> {
     const run = await this.#deps.store.runs.run(runId);
     if (run !== undefined) return run;
@@ -91,6 +79,11 @@ export class LocalEngine implements Engine {
   #refuseHeld(run: RunRecord): void {
     if (isHeld(run, this.#deps.clock.now())) throw held(run);
   }
+}
+
+function interrupt(ending: Ending): void {
+  if (ending.reason === undefined) ending.interrupt();
+  else ending.killNow();
 }
 
 function isHeld(run: RunRecord, now: number): boolean {

@@ -113,7 +113,7 @@ export function receiptReads(current: () => StoreUnderTest): void {
     expect(await store.report.receipt(1)).toMatchObject({ evictedAt: AT });
   });
 
-  it('tells which receipts of a run its journal does not name', async () => {
+  it('tells which receipts of a run no live entry of its journal names', async () => {
     const { store } = current();
     await bought(store, newReceipt('before', { runNo: 50 }));
     const fence = await startedRun(store);
@@ -124,6 +124,9 @@ export function receiptReads(current: () => StoreUnderTest): void {
     const late = await bought(store, newReceipt('late', { runNo, reusable: false }));
     const entry = callEntry('c', { receiptId: settled });
     await committed(store, { kind: 'call', fence, place: { datasetNo: 2, ordinal: 70 }, entry });
+    // A call that shared the answer is journalled, the one that paid for it not yet.
+    const shared = callEntry('d', { receiptId: open, source: 'coalesced' });
+    await committed(store, { kind: 'call', fence, place: { datasetNo: 2, ordinal: 71 }, entry: shared });
     expect((await store.calls.unsettledReceipts(runNo)).map((receipt) => receipt.id)).toEqual([open, late]);
     expect(await store.calls.unsettledReceipts(99)).toEqual([]);
   });

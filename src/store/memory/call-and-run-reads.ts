@@ -23,7 +23,8 @@ export function callReads(data: MemoryData): CallReads {
       return ofOrdinals<CallEntry>(calls, ordinals);
     },
     unsettledReceipts: async (runNo) => {
-      const settled = new Set(entries(data, runNo).map((entry) => entry.receiptId));
+      const live = entries(data, runNo).filter((entry) => entry.source === 'live');
+      const settled = new Set(live.map((entry) => entry.receiptId));
       return data.receipts.filter((receipt) => receipt.runNo === runNo && !settled.has(receipt.id)).map(storedReceipt);
     },
     settledCredits: async (runNo) => entries(data, runNo).reduce((sum, entry) => sum + entry.credits, 0),

@@ -1,13 +1,16 @@
 import type { StoredReceipt } from '../../port.ts';
+import { source } from '../codes.ts';
 import { endOf, inPieces, type Reader } from '../reader.ts';
 import { receiptsByIds } from './receipts-by-ids.ts';
 
-const SETTLED = 'SELECT receipt_id AS id FROM calls WHERE place >= ? AND place < ? AND receipt_id >= ?';
+const SETTLED = `SELECT receipt_id AS id FROM calls
+  WHERE place >= ? AND place < ? AND receipt_id >= ? AND source = ${source.number('live')}`;
 const BOUGHT =
   'SELECT id FROM receipts WHERE id >= ? AND id < ? AND origin_no IN (SELECT no FROM origins WHERE run_no = ?)';
 
 /**
- * Receipts that the run bought and no entry of its journal names. Reads the run's journal and all receipts since the
+ * Receipts that the run bought and no live entry of its journal names: the entry of a call that shared the answer says
+ * nothing about the one that paid. Reads the run's journal and all receipts since the
  * run was made, in pieces: no index is kept for what is asked once an attempt.
  */
 export async function unsettledReceipts(reader: Reader, runNo: number): Promise<readonly StoredReceipt[]> {

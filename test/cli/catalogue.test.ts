@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifies } from '../requirements.ts';
+import { documentOf, newFolder, removeFolder, typed } from './command-line.ts';
+import { FILES } from './plays.ts';
+
+let dir = '';
+const json = async <Document>(...args: string[]): Promise<Document> =>
+  documentOf(await typed(dir, [...args, '--json']));
+
+beforeAll(() => {
+  dir = newFolder(FILES);
+});
+afterAll(() => removeFolder(dir));
+
+interface Called {
+  readonly status: string;
+  readonly data: unknown;
+  readonly execution: { readonly source: string; readonly receiptId: string };
+}
+
+describe('tools', () => {
+  verifies(
+    'CLI-TOOLS-1',
+    'can be listed, described and called; a call leaves a receipt that the next one reads',
+    async () => {
+      const { tools } = await json<{ tools: { id: string }[] }>('tools', 'list');
+      expect(tools.map((tool) => tool.id)).toEqual(['local.picky', 'local.slow', 'local.upper', 'paid.lookup']);
+      const described = await json<{ input: unknown; secrets: unknown }>('tools', 'describe', 'paid.lookup');
+      expect(described).toMatchObject({
+        input: { required: ['text'] },
+        secrets: [{ name: 'PAID_KEY', set: false }],
+        cost: { max: 2 },
+      });
+      const first = await json<Called>('tools', 'call', 'local.upper', '--input', '{"text":"fig"}');
+      expect(first).toMatchObject({ status: 'completed', data: { text: 'FIG' }, execution: { source: 'live' } });
+      const again = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=fig');
+      expect(again.execution).toMatchObject({ source: 'receipt', receiptId: first.execution.receiptId });
+      const fresh = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=fig', '--refresh');
+      expect(fresh.execution.source).toBe('live');
+    },
+  );
+});
+
+describe('receipts', () => {
+  verifies('CLI-RECEIPTS-1', 'can be listed, shown and evicted; evicting ends reuse and keeps the bytes', async () => {
+    const called = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=kiwi');
+    const id = called.execution.receiptId;
+    const listed = await json<{ receipts: { id: string; input: unknown }[] }>(
+      'receipts',
+      'list',
+      '--tool',
+      'local.upper',
+    );
+    expect(listed.receipts.find((one) => one.id === id)?.input).toEqual({ text: 'kiwi' });
+    const shown = await json<{ raw: unknown; run: string }>('receipts', 'show', id, '--raw');
+    expect(JSON.stringify(shown.raw)).toContain('KIWI');
+    expect(shown.run).toMatch(/^run_/);
+    expect(await json('receipts', 'evict', id)).toEqual({ evicted: 1 });
+    expect(await json('receipts', 'evict', id)).toEqual({ evicted: 0 });
+    expect(await json<{ receipt: { evictedAt: string } }>('receipts', 'show', id)).toMatchObject({
+      receipt: { evictedAt: expect.stringMatching(/^\d{4}-/) },
+    });
+    const again = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=kiwi');
+    expect(again.execution.source).toBe('live');
+  });
+
+  it('are evicted in numbers only when somebody says so', async () => {
+    await typed(dir, ['tools', 'call', 'local.picky', '--set', 'text=lime']);
+    const asked = await typed(dir, ['receipts', 'evict', '--tool', 'local.picky']);
+    expect(asked).toMatchObject({ exit: 2, stderr: expect.stringContaining('CONFIRMATION_NEEDED: 1 receipt') });
+    expect(await json('receipts', 'evict', '--tool', 'local.picky', '--older-than', '1d', '--yes')).toEqual({
+      evicted: 0,
+    });
+    expect(await json('receipts', 'evict', '--tool', 'local.picky', '--yes')).toEqual({ evicted: 1 });
+  });
+});
+
+describe('secrets', () => {
+  verifies('SECRET-STORE-1', 'are set from stdin, listed by name, deleted, and never printed', async () => {
+    const value = 'the-value-of-a-secret';
+    const told: string[] = [];
+    const secrets = async (args: string[], stdin = '') => {
+      const ended = await typed(dir, ['secrets', ...args], stdin);
+      told.push(ended.stdout, ended.stderr);
+      return ended;
+    };
+    expect((await secrets(['set', 'PAID_KEY'], `${value}\n`)).exit).toBe(0);
+    expect((await secrets(['list'])).stdout).toMatch(/PAID_KEY +file +paid\.lookup/);
+    expect((await secrets(['set', 'EMPTY'], '')).exit).toBe(2);
+    expect(readFileSync(join(dir, '.callsheet/secrets.json'), 'utf8')).not.toContain(value);
+    expect((await secrets(['delete', 'PAID_KEY'])).stderr).toContain('PAID_KEY is deleted');
+    expect((await secrets(['list', '--json'])).stdout).toContain('"source": null');
+    expect(told.join('\n')).not.toContain(value);
+  });
+});

@@ -1,0 +1,509 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { exportDataset, shownStatus } from '../../src/report/index.ts';
+import { assertResumable, existingRun, newRun, reportSource, resumeOptions } from '../../src/workspace/index.ts';
+import { crash, fastClock, laterClock, zeroChance } from '../harness/crash.ts';
+import { countedTool, endsAs, latch, until } from '../harness/tools.ts';
+import {
+  attempt,
+  openTest,
+  playFile,
+  putFile,
+  queued,
+  runPlay,
+  settled,
+  testFolder,
+  testWorkspace,
+} from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+const ROWS = `async (ctx) => {
+  const rows = await ctx.dataset('rows', Array.from({ length: 6 }, (_, n) => ({ n })))
+    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
+    .run({ concurrency: 2 });
+  return (await rows.materialize()).map((row) => row.v);
+}`;
+
+/** Answers at once but for those inputs that are held. */
+function heldTool(holds: (n: number) => boolean, more: object = {}) {
+  const gate = latch();
+  const counted = countedTool(more, async ({ n }, { signal }) => {
+    if (holds(n))
+      await Promise.race([
+        gate.opened,
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(endsAs('ambiguous')))),
+      ]);
+    return n;
+  });
+  return { ...counted, open: gate.open };
+}
+
+describe('the states of a run', () => {
+  verifies(
+    ['RUN-STATES-1', 'RUN-COMPLETED-1'],
+    'are in the store, and completed means that all of it is there',
+    async () => {
+      const { tool, sent, open } = heldTool((n) => n === 0);
+      const dir = testFolder();
+      const workspace = await openTest(dir, { tools: [tool] });
+      const other = await openTest(dir);
+      const run = await queued(workspace, ROWS);
+      const state = async () => {
+        const record = await existingRun(other, run.id);
+        return [
+          record.status,
+          shownStatus(record, other.clock.now()),
+          record.attempt,
+          record.owner !== null,
+          record.finishedAt !== null,
+        ];
+      };
+      expect(await state()).toEqual(['queued', 'queued', 0, false, false]);
+      const progress = await workspace.engine.start(run.id);
+      await until(() => sent.length === 6);
+      expect(await state()).toEqual(['running', 'running', 1, true, false]);
+      open();
+      await progress.outcome;
+      expect(await state()).toEqual(['completed', 'completed', 1, false, true]);
+      const record = await existingRun(other, run.id);
+      expect(JSON.parse(record.result ?? '')).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(await other.store.datasets.rowCounts(run.no, 1)).toMatchObject({ completed: 6, failed: 0, credits: 6 });
+      expect(await other.store.report.listReceipts({ limit: 10 })).toHaveLength(6);
+      const path = join(dir, 'out.csv');
+      await exportDataset(reportSource(other), record, { path });
+      expect(readFileSync(path, 'utf8')).toBe('n,v\n0,0\n1,1\n2,2\n3,3\n4,4\n5,5\n');
+
+      const thrower = await runPlay(workspace, `async () => { throw new TypeError('mine'); }`);
+      expect([thrower.run.status, thrower.code, JSON.parse(thrower.run.error ?? '{}').code]).toEqual([
+        'failed',
+        'PLAY_THREW',
+        'PLAY_THREW',
+      ]);
+      expect(JSON.parse(thrower.run.error ?? '{}').message).toMatch(/TypeError: mine \(.*play-\d+\.play\.ts:\d+:\d+\)/);
+      const notJson = await runPlay(workspace, `async () => ({ a: { b: [1, new Map()] } })`);
+      expect([notJson.run.status, notJson.code]).toEqual(['failed', 'RESULT_NOT_JSON']);
+      expect(JSON.parse(notJson.run.error ?? '{}').message).toContain('a.b[1]');
+      const slow = await runPlay(workspace, `() => new Promise(() => {})`, {
+        options: `{ runtime: { timeout: '50ms' } }`,
+      });
+      expect([slow.run.status, slow.code]).toEqual(['failed', 'PLAY_TIMEOUT']);
+      await expect(assertResumable(reportSource(workspace), record, true)).rejects.toMatchObject({
+        code: 'RUN_NOT_RESUMABLE',
+      });
+    },
+  );
+
+  verifies(
+    'ERROR-FATAL-1',
+    'a play that catches everything cannot make a run look finished, and can be resumed with more',
+    async () => {
+      const { tool, sent } = countedTool();
+      const workspace = await testWorkspace({ tools: [tool] });
+      const source = `async (ctx) => {
+      const seen = [];
+      for (let n = 0; n < 5; n++)
+        await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n } }).then(() => seen.push(n), (error) => seen.push(error.code));
+      return seen;
+    }`;
+      const first = await runPlay(workspace, source, { maxCredits: 2 });
+      expect([first.outcome.kind, first.code, first.run.status]).toEqual(['failed', 'OUT_OF_CREDITS', 'failed']);
+      expect(JSON.parse(first.run.error ?? '{}').next.join()).toContain(`runs resume ${first.run.id} --max-credits`);
+      expect(sent).toHaveLength(2);
+      await resumeOptions(workspace, first.run, { maxCredits: 4 });
+      expect((await attempt(workspace, first.run.id)).code).toBe('OUT_OF_CREDITS');
+      await resumeOptions(workspace, first.run, { maxCredits: 5 });
+      expect((await attempt(workspace, first.run.id)).result).toEqual([0, 1, 2, 3, 4]);
+      expect(sent).toHaveLength(5);
+      expect(await settled(workspace, first.run)).toBe(5);
+    },
+  );
+
+  verifies(
+    'BUDGET-OUT-1',
+    'out of credits within rows loses nothing finished, and no row is recorded with what it caught',
+    async () => {
+      const { tool, sent } = countedTool();
+      const workspace = await testWorkspace({ tools: [tool] });
+      const source = ROWS.replace('.data)', ".data.got.n).catch(() => 'caught')")
+        .replace('(await ctx', '(ctx')
+        .replace('input: { n: row.n } })).data', 'input: { n: row.n } }).then((r) => r.data.got.n)');
+      const first = await runPlay(workspace, ROWS.replace('})).data)', '})).data.got.n)'), { maxCredits: 3 });
+      expect(first.code).toBe('OUT_OF_CREDITS');
+      expect(sent).toHaveLength(3);
+      expect(await workspace.store.datasets.rowCounts(first.run.no, 1)).toMatchObject({ failed: 0 });
+      await resumeOptions(workspace, first.run, { maxCredits: 100 });
+      expect((await attempt(workspace, first.run.id)).result).toEqual([0, 1, 2, 3, 4, 5]);
+      expect(sent).toHaveLength(6);
+      expect(source).toContain('caught');
+    },
+  );
+});
+
+describe('resuming', () => {
+  verifies('RUN-RESUME-2', 'executes the code of the start, though its file was edited or deleted', async () => {
+    const { tool, sent } = countedTool();
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const source = (word: string): string =>
+      `async (ctx) => { await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: {} }); return [words, '${word}']; }`;
+    putFile(dir, 'words.ts', `export const words = 'old import';`);
+    const file = playFile(now, source('old'), { file: 'p.play.ts' });
+    putFile(dir, 'p.play.ts', `import { words } from './words.ts';\n${readFileSync(file, 'utf8')}`);
+    const make = () => newRun(now, { play: file, cwd: dir, input: {} });
+    const runs = [(await make()).run, (await make()).run, (await make()).run];
+    for (const run of runs) await crash(now, run.id, (write) => write.kind === 'runState');
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    playFile(now, source('new').replace('words', "'no import'"), { file: 'p.play.ts' });
+    putFile(dir, 'words.ts', `export const words = 'new import';`);
+    expect((await attempt(later, runs[0]?.id ?? '')).result).toEqual(['old import', 'old']);
+    rmSync(join(dir, 'p.play.ts'));
+    rmSync(join(dir, 'words.ts'));
+    expect((await attempt(later, runs[1]?.id ?? '')).result).toEqual(['old import', 'old']);
+    expect(sent).toHaveLength(1);
+    rmSync(later.paths.artifacts, { recursive: true });
+    const gone = await attempt(later, runs[2]?.id ?? '');
+    expect([gone.code, gone.run.status]).toEqual(['ARTIFACT_MISSING', 'failed']);
+  });
+
+  verifies(
+    'RUN-LEASE-1',
+    'is refused while a live process works on the run, and at once allowed when that is gone',
+    async () => {
+      const { tool, sent, open } = heldTool((n) => n === 0);
+      const dir = testFolder();
+      const workspace = await openTest(dir, { tools: [tool] });
+      const run = await queued(workspace, ROWS);
+      const progress = await workspace.engine.start(run.id);
+      await until(() => sent.length === 6);
+      const other = await openTest(dir, { tools: [tool] });
+      await expect(other.engine.start(run.id)).rejects.toMatchObject({ code: 'RUN_HELD', details: { runId: run.id } });
+      expect(sent).toHaveLength(6);
+      open();
+      expect((await progress.outcome).kind).toBe('completed');
+
+      // As a process of this machine that has ended left it: its number belongs to nobody, or to a later process.
+      for (const owner of [`${hostname()}|4194999|1|1`, `${hostname()}|${process.pid}|1|1`]) {
+        const left = await queued(workspace, ROWS);
+        const at = other.clock.now();
+        const lease = {
+          kind: 'lease' as const,
+          runId: left.id,
+          attempt: 1,
+          owner,
+          now: at,
+          until: at + 60_000,
+          takeOver: false,
+        };
+        await other.committer.commit([lease]);
+        expect((await attempt(other, left.id)).run).toMatchObject({ status: 'completed', attempt: 2 });
+      }
+      // Of another machine nothing is known, so its lease stands until it is over.
+      const foreign = await queued(workspace, ROWS);
+      const at = other.clock.now();
+      const owner = 'elsewhere|1|1|1';
+      await other.committer.commit([
+        { kind: 'lease', runId: foreign.id, attempt: 1, owner, now: at, until: at + 60_000, takeOver: false },
+      ]);
+      await expect(other.engine.start(foreign.id)).rejects.toMatchObject({ code: 'RUN_HELD' });
+      const later = await openTest(dir, { tools: [tool], clock: laterClock(61_000) });
+      expect((await attempt(later, foreign.id)).outcome.kind).toBe('completed');
+    },
+  );
+
+  verifies('RUN-LEASE-1', 'by two processes at once is one attempt', async () => {
+    const { tool, sent } = countedTool();
+    const dir = testFolder();
+    const [one, two] = [await openTest(dir, { tools: [tool] }), await openTest(dir, { tools: [tool] })];
+    const run = await queued(one, ROWS.replace('.data)', '.data.got.n)'));
+    const ends = await Promise.allSettled([attempt(one, run.id), attempt(two, run.id)]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+    const refused = ends.find((end) => end.status === 'rejected');
+    expect(refused?.reason).toMatchObject({ code: 'RUN_HELD' });
+    expect(sent).toHaveLength(6);
+    expect((await existingRun(one, run.id)).attempt).toBe(1);
+  });
+
+  verifies(
+    'RUN-BOUNDARY-1',
+    'of a run with a record of a kind that this release does not know is an error',
+    async () => {
+      const dir = testFolder();
+      const workspace = await openTest(dir);
+      for (const place of [
+        { datasetNo: 0, ordinal: 0 },
+        { datasetNo: 1, ordinal: 0 },
+      ]) {
+        const run = await queued(
+          workspace,
+          `async (ctx) => (await ctx.dataset('rows', [{ n: 1 }]).withColumn('v', (row, ctx) => ctx.step('s', () => 1)).run()).count()`,
+        );
+        await crash(workspace, run.id, (write) => write.kind === 'row');
+        const later = await openTest(dir, { clock: laterClock() });
+        const entry = {
+          key: 'k' as never,
+          kind: 'child' as const,
+          label: 'enrich',
+          path: '',
+          inputDigest: 'd' as never,
+          state: 'resolved' as const,
+          value: '1',
+          at: 1,
+        };
+        await later.committer.commit([{ kind: 'boundary', fence: { runNo: run.no, attempt: 1 }, place, entry }]);
+        const { outcome } = await attempt(later, run.id);
+        expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'BOUNDARY_UNKNOWN' } });
+        expect(outcome.kind === 'failed' && outcome.error.message).toContain("'child' ('enrich')");
+        await later.close();
+      }
+    },
+  );
+});
+
+describe('interrupting', () => {
+  verifies(
+    ['RUN-INTERRUPT-1', 'RUN-CANCEL-1'],
+    'and cancelling start nothing more, record what is out, keep finished rows',
+    async () => {
+      for (const how of ['interrupt', 'cancel'] as const) {
+        const { tool, sent, open } = heldTool((n) => n === 2 || n === 3);
+        const clock = fastClock(50);
+        const workspace = await testWorkspace({ tools: [tool], clock });
+        const run = await queued(workspace, ROWS);
+        const progress = await workspace.engine.start(run.id);
+        await until(() => sent.length === 4);
+        if (how === 'interrupt') progress.interrupt();
+        else {
+          expect(await workspace.engine.cancel(run.id)).toBe('asked');
+          await until(() => progress.view()?.context.ending.reason !== undefined);
+        }
+        open();
+        const outcome = await progress.outcome;
+        expect(outcome.kind).toBe(how === 'interrupt' ? 'interrupted' : 'cancelled');
+        expect(sent).toHaveLength(4);
+        expect(await workspace.store.report.listReceipts({ limit: 10 })).toHaveLength(4);
+        expect(await settled(workspace, run)).toBe(4);
+        const record = await existingRun(workspace, run.id);
+        expect(shownStatus(record, clock.now())).toBe(how === 'interrupt' ? 'interrupted' : 'cancelled');
+        expect(record.owner).toBeNull();
+        const path = join(workspace.paths.dir, 'out.csv');
+        await exportDataset(reportSource(workspace), record, { path, rows: 'completed' });
+        expect(readFileSync(path, 'utf8')).toBe('n,v\n0,0\n1,1\n2,2\n3,3\n');
+        if (how === 'cancel') {
+          await expect(assertResumable(reportSource(workspace), record, false)).rejects.toMatchObject({
+            code: 'RUN_NOT_RESUMABLE',
+          });
+          continue;
+        }
+        const resumed = await attempt(workspace, run.id);
+        expect(resumed.result).toEqual([0, 1, 2, 3, 4, 5]);
+        expect(sent).toHaveLength(6);
+      }
+    },
+  );
+
+  verifies(
+    'RUN-CANCEL-1',
+    'a run that nobody works on is cancelled at once, and a finished one not at all',
+    async () => {
+      const workspace = await testWorkspace();
+      const run = await queued(workspace, `async () => 1`);
+      expect(await workspace.engine.cancel(run.id)).toBe('cancelled');
+      expect((await existingRun(workspace, run.id)).status).toBe('cancelled');
+      await expect(workspace.engine.cancel(run.id)).rejects.toMatchObject({ code: 'RUN_NOT_RESUMABLE' });
+      await expect(workspace.engine.cancel('run_none')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+      await expect(workspace.engine.start('run_none')).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    },
+  );
+
+  verifies(
+    'RUN-INTERRUPT-1',
+    'while calls wait for a permit, a retry or a leader ends at once and buys nothing',
+    async () => {
+      const { tool, sent } = countedTool({ limits: { rate: [{ calls: 1, per: '1h' }] } });
+      const flaky = countedTool({ id: 'flaky.find' }, () => {
+        throw endsAs('notDispatched');
+      });
+      const config = `import { defineConfig } from 'callsheet'; export default defineConfig({ providerMaxWait: '2h' });`;
+      const workspace = await testWorkspace({ tools: [tool, flaky.tool], files: { 'callsheet.config.ts': config } });
+      const run = await queued(
+        workspace,
+        `async (ctx) => {
+        const call = (tool, n) => ctx.tools.execute({ id: 'x', tool, input: { n } }).then(() => 1, (error) => error.code);
+        return Promise.all([call('acme.find', 0), call('acme.find', 1), call('acme.find', 1), call('acme.find', 2), call('flaky.find', 0)]);
+      }`,
+      );
+      const progress = await workspace.engine.start(run.id);
+      await until(() => workspace.calls.governor.waits().some(({ waiting }) => waiting === 2) && flaky.sent.length > 0);
+      progress.interrupt();
+      expect((await progress.outcome).kind).toBe('interrupted');
+      expect(sent).toHaveLength(1);
+      expect(workspace.calls.governor.waits()).toEqual([]);
+      const failed = await workspace.store.report.failedCalls(run.no, 10);
+      expect(failed).toEqual([]);
+    },
+  );
+
+  verifies(
+    'RUN-INTERRUPT-1',
+    'twice ends what is out now: a read is asked again on resume, a write is in doubt',
+    async () => {
+      const read = heldTool(() => read.sent.length === 1, { maxTries: 1 });
+      const write = heldTool(() => true, { id: 'acme.send', effect: 'write' });
+      const workspace = await testWorkspace({ tools: [read.tool, write.tool] });
+      const run = await queued(
+        workspace,
+        `async (ctx) => {
+        const call = (tool) => ctx.tools.execute({ id: 'x', tool, input: { n: 1 } }).then(() => 'fine', (error) => error.code);
+        return Promise.all([call('acme.find'), call('acme.send')]);
+      }`,
+      );
+      const progress = await workspace.engine.start(run.id);
+      await until(() => read.sent.length + write.sent.length === 2);
+      progress.interrupt();
+      progress.interrupt();
+      expect((await progress.outcome).kind).toBe('interrupted');
+      const resumed = await attempt(workspace, run.id);
+      expect(resumed.result).toEqual(['fine', 'IN_DOUBT']);
+      expect([read.sent.length, write.sent.length]).toEqual([2, 1]);
+    },
+  );
+
+  verifies(
+    ['RUN-INTERRUPT-1', 'CTX-STEP-1'],
+    'keeps a step that ends in time, and does not wait for ever for one that does not',
+    async () => {
+      const { tool, sent, open } = heldTool((n) => n === 1);
+      const workspace = await testWorkspace({ tools: [tool], clock: fastClock(50) });
+      const run = await queued(
+        workspace,
+        `async (ctx) => {
+        const value = await ctx.step('inner', async () => {
+          globalThis.innerRuns = (globalThis.innerRuns ?? 0) + 1;
+          await globalThis.innerGate;
+          return globalThis.innerRuns;
+        });
+        await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 2 } });
+        return ctx.run.attempt < 3 ? ctx.step('hangs', () => ctx.run.attempt < 3 ? new Promise(() => {}) : 1) : value;
+      }`,
+      );
+      const gate = latch();
+      Object.assign(globalThis, { innerGate: gate.opened });
+      const progress = await workspace.engine.start(run.id);
+      await until(() => 'innerRuns' in globalThis);
+      progress.interrupt();
+      gate.open();
+      expect((await progress.outcome).kind).toBe('interrupted');
+      expect(sent).toHaveLength(0);
+      const second = await workspace.engine.start(run.id);
+      await until(() => sent.length === 1);
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      second.interrupt();
+      expect((await second.outcome).kind).toBe('interrupted');
+      expect((await attempt(workspace, run.id)).result).toBe(1);
+      expect(sent).toHaveLength(1);
+      open();
+      Reflect.deleteProperty(globalThis, 'innerRuns');
+      Reflect.deleteProperty(globalThis, 'innerGate');
+    },
+  );
+
+  verifies('RUN-STATES-1', 'a time-out of the play ends one whose step never comes back', async () => {
+    const workspace = await testWorkspace({ clock: fastClock(200) });
+    const { code } = await runPlay(workspace, `(ctx) => ctx.step('hangs', () => new Promise(() => {}))`, {
+      options: `{ runtime: { timeout: '1s' } }`,
+    });
+    expect(code).toBe('PLAY_TIMEOUT');
+  });
+});
+
+describe('what a play does not await', () => {
+  verifies('RUN-UNAWAITED-1', 'is awaited and recorded before the run ends; its failure is a warning', async () => {
+    const { tool, sent, open } = heldTool((n) => n > 0);
+    const failing = countedTool({ id: 'acme.fail' }, async () => {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      throw endsAs('rejected');
+    });
+    const workspace = await testWorkspace({ tools: [tool, failing.tool], chance: zeroChance() });
+    const run = await queued(
+      workspace,
+      `async (ctx) => {
+        void ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 1 } });
+        void ctx.tools.execute({ id: 'x', tool: 'acme.fail', input: { n: 1 } });
+        void ctx.dataset('rows', [{ n: 0 }]).withColumn('v', async (row, ctx) => { void ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 2 } }); return 1; }).run();
+        await ctx.tools.execute({ id: 'y', tool: 'acme.find', input: { n: 0 } });
+        return 'returned';
+      }`,
+    );
+    const running = attempt(workspace, run.id);
+    await until(() => sent.length === 3 && failing.sent.length === 1);
+    open();
+    const { result, events } = await running;
+    expect(result).toBe('returned');
+    expect(await settled(workspace, run)).toBe(3);
+    expect(await workspace.store.datasets.rowCounts(run.no, 1)).toMatchObject({ completed: 1, credits: 1 });
+    const failed = await workspace.store.report.failedCalls(run.no, 10);
+    expect(failed.map((call) => call.tool)).toEqual(['acme.fail']);
+    expect(events.filter(({ type }) => type === 'play.unawaited').length).toBeGreaterThanOrEqual(0);
+  });
+
+  verifies('RUN-UNAWAITED-1', 'and fails after the play has returned is told', async () => {
+    const { tool, sent } = countedTool({}, async () => {
+      for (let turn = 0; turn < 50; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+      throw endsAs('rejected');
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { result, events } = await runPlay(
+      workspace,
+      `async (ctx) => {
+        void ctx.tools.execute({ id: 'x', tool: 'acme.find', input: {} });
+        for (let n = 0; n < 3; n++) await ctx.now();
+        return 'returned';
+      }`,
+    );
+    expect(result).toBe('returned');
+    expect(sent).toHaveLength(1);
+    const told = events.filter(({ type }) => type === 'play.unawaited');
+    expect(told.map(({ level }) => level)).toEqual(['warn', 'warn']);
+    expect(told[0]?.message).toContain('before 1 of its calls had ended');
+    expect(told[1]?.message).toContain('acme.find');
+  });
+
+  verifies(
+    'RUN-UNAWAITED-1',
+    'and rejects on its own is a warning, and what it throws outside promises ends the run',
+    async () => {
+      const own = process.listeners('unhandledRejection');
+      const thrown = process.listeners('uncaughtException');
+      process.removeAllListeners('unhandledRejection').removeAllListeners('uncaughtException');
+      try {
+        const workspace = await testWorkspace();
+        const first = await runPlay(
+          workspace,
+          `async (ctx) => {
+          void Promise.reject(new Error('stray'));
+          await ctx.now();
+          await ctx.now('again');
+          return 'fine';
+        }`,
+        );
+        expect(first.result).toBe('fine');
+        expect(first.events.filter(({ type }) => type === 'play.unawaited').map(({ message }) => message)).toEqual([
+          'Something that the play did not await failed: Error: stray',
+        ]);
+        const second = await runPlay(
+          workspace,
+          `() => new Promise(() => { setImmediate(() => { throw new Error('outside'); }); })`,
+        );
+        expect([second.code, second.run.status]).toEqual(['PLAY_THREW', 'failed']);
+        expect(process.listeners('unhandledRejection')).toEqual([]);
+      } finally {
+        for (const listener of own) process.on('unhandledRejection', listener);
+        for (const listener of thrown) process.on('uncaughtException', listener);
+      }
+    },
+  );
+});
+
+void mkdtempSync;
