@@ -8,7 +8,6 @@
  */
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { stringify } from 'csv-stringify/sync';
 import { FAMILY_NAMES, GIVEN_NAMES, SANDBOX_COMPANIES, TITLES } from '../src/sandbox/index.ts';
 
 const SEED = 20_261_130;
@@ -52,7 +51,12 @@ export function leadsCsv(): string {
     // Somewhere behind the original, never right after it.
     if (repeated) rows.splice(original + 50 + count, 0, repeated);
   }
-  return stringify(rows, { header: true, columns: ['first_name', 'last_name', 'company', 'domain', 'title'] });
+  const columns = ['first_name', 'last_name', 'company', 'domain', 'title'] as const;
+  // Names of companies may hold a comma; nothing here holds a quote or a line break.
+  const cell = (text: string): string => (text.includes(',') ? `"${text}"` : text);
+  return [columns, ...rows.map((row) => columns.map((name) => cell(row[name])))]
+    .map((cells) => `${cells.join(',')}\n`)
+    .join('');
 }
 
 function leadAt(draw: (below: number) => number, [company, domain]: readonly [string, string]): Lead {

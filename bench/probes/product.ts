@@ -1,25 +1,53 @@
-/** One run of the whole product in a process of its own: prints its figures as JSON. */
+/** One run of the whole product: workspace, play file, engine. */
 import { join } from 'node:path';
+import type { ProviderLimits } from '../../src/sdk/index.ts';
 import { newRun, openWorkspace } from '../../src/workspace/index.ts';
-import { Meter } from '../meter.ts';
-import { benchTool } from '../subject.ts';
+import { Meter, peakRssMb } from '../meter.ts';
+import { probeOptions, tell } from '../probe.ts';
+import { functionTool, httpTool } from '../subject.ts';
 
-const [dir = '', concurrency = '64'] = process.argv.slice(2);
+export interface ProductOptions {
+  readonly dir: string;
+  readonly concurrency?: number;
+  /** Dies by SIGKILL when this many calls were made. */
+  readonly killAfter?: number;
+  readonly limits?: ProviderLimits;
+  readonly sandboxUrl?: string;
+  /** Export to CSV as well. */
+  readonly exportTo?: string;
+}
+
+export interface ProductResult {
+  readonly seconds: number;
+  readonly cpuSeconds: number;
+  readonly stallMs: number;
+  readonly calls: number;
+  readonly peakRssMb: number;
+}
+
+const { dir, concurrency = 64, killAfter, limits, sandboxUrl, exportTo } = probeOptions<ProductOptions>();
 let calls = 0;
-const tool = benchTool(() => {
+const called = (): void => {
   calls++;
-});
-const workspace = await openWorkspace({ cwd: dir, dir, env: process.env, tools: [tool] });
-const { run } = await newRun(workspace, {
-  play: 'bench.play.mjs',
+  if (calls === killAfter) process.kill(process.pid, 'SIGKILL');
+};
+const workspace = await openWorkspace({
   cwd: dir,
-  input: { csv: join(dir, 'leads.csv') },
-  concurrency: Number(concurrency),
+  dir,
+  env: { ...process.env, CALLSHEET_SANDBOX_URL: sandboxUrl ?? 'http://127.0.0.1:1' },
+  tools: [functionTool(called), httpTool(limits ?? { concurrency })],
 });
+const input = { csv: join(dir, 'leads.csv') };
+const { run } = await newRun(workspace, { play: 'bench.play.mjs', cwd: dir, input, concurrency });
 const meter = new Meter();
-const inProgress = await workspace.engine.start(run.id);
-const outcome = await inProgress.outcome;
+const { outcome } = await workspace.engine.start(run.id);
+const ended = await outcome;
 const figures = meter.stop();
+if (ended.kind !== 'completed') throw new Error(`The run ended ${JSON.stringify(ended)}`);
+if (exportTo !== undefined) {
+  const { reportSource } = await import('../../src/workspace/index.ts');
+  const { exportDataset } = await import('../../src/report/index.ts');
+  await exportDataset(reportSource(workspace), run, { path: exportTo });
+}
 await workspace.close();
-if (outcome.kind !== 'completed') throw new Error(`The run ended ${JSON.stringify(outcome)}`);
-process.stdout.write(`${JSON.stringify({ ...figures, calls, runId: run.id })}\n`);
+tell({ ...figures, calls, peakRssMb: peakRssMb() } satisfies ProductResult);

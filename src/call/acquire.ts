@@ -6,8 +6,9 @@ import type { Shared } from './claims.ts';
 import { type Reading, readAnswer } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import type { Question } from './question.ts';
 import type { Paid } from './journal.ts';
+import { isLarge } from './lookup.ts';
+import type { Question } from './question.ts';
 import { boughtAnswer, receiptWrite, unrecorded } from './record.ts';
 
 /** An answer and how this call came by it. */
@@ -61,6 +62,7 @@ async function follow(run: CallRun, question: Question, turn: Promise<Shared | '
   if (told.kind === 'rejected') throw new NotAnswered(told.failure, { tries: 1, durationMs: 0, source: 'coalesced' });
   // An answer that is too old for this follower leaves it to ask for itself.
   if (question.notBefore !== undefined && told.answer.at < question.notBefore) return ask(run, question);
+  if (isLarge(told.answer.rawText)) await run.process.lookup.turn();
   return { answer: { ...told.answer, raw: undefined }, source: 'coalesced' };
 }
 

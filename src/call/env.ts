@@ -22,6 +22,8 @@ export interface CallProcess {
   readonly claims: Claims;
   readonly lookup: Lookup;
   readonly continueOnContractError: boolean;
+  /** The path of a secret handle within a value, where there is one. */
+  findSecretHandle(value: unknown): string | undefined;
 }
 
 /** What the calls of one attempt share. */

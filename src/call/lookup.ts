@@ -52,6 +52,13 @@ export class Lookup {
     });
   }
 
+  /** A turn to parse a large answer that many share: in one breath they would all hold their own copy of it. */
+  async turn(): Promise<void> {
+    while (this.#large >= LARGE_AT_ONCE) await new Promise<void>((resolve) => this.#waitingForLarge.push(resolve));
+    this.#large++;
+    setImmediate(() => this.#leaveLarge());
+  }
+
   async hydrate(receipt: StoredReceipt): Promise<Answer | undefined> {
     if (receipt.raw !== undefined) return answerOf(receipt, receipt.raw);
     while (this.#large >= LARGE_AT_ONCE) await new Promise<void>((resolve) => this.#waitingForLarge.push(resolve));
@@ -60,9 +67,13 @@ export class Lookup {
       const raw = await this.#reads.receiptRaw(receipt.id);
       return raw === undefined ? undefined : answerOf(receipt, raw);
     } finally {
-      this.#large--;
-      this.#waitingForLarge.shift()?.();
+      this.#leaveLarge();
     }
+  }
+
+  #leaveLarge(): void {
+    this.#large--;
+    this.#waitingForLarge.shift()?.();
   }
 
   #schedule(): void {
@@ -108,4 +119,11 @@ export class Lookup {
     if (receipt === undefined) return undefined;
     return receipt.raw === undefined ? this.hydrate(receipt) : answerOf(receipt, receipt.raw);
   }
+}
+
+const LARGE_CHARACTERS = 64 * 1024;
+
+/** True for an answer that is not to be in memory many times over. */
+export function isLarge(rawText: string): boolean {
+  return rawText.length > LARGE_CHARACTERS;
 }

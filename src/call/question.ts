@@ -42,9 +42,9 @@ interface Validated {
 }
 
 function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Validated): Question {
-  if (!validation.ok) throw invalidInput(tool, asked, validation.issues);
+  if (!validation.ok) throw refusedInput(run, { tool, asked }, validation.issues);
   const input = validation.value;
-  const inputText = inputCanon(tool, asked, input);
+  const inputText = inputCanon(run, { tool, asked }, input);
   const inputDigest = digest(inputText);
   const call = `${JSON.stringify(asked.label)},${JSON.stringify(tool.id)},"${inputDigest}"`;
   const occurrence = scope.occurrence(call);
@@ -104,29 +104,28 @@ export function operationKeyOf(run: CallRun, question: Question, refusals: numbe
   return digest(`[${IDENTITY_FORMAT},"operation","${run.runId}",${refusals},"${subject}"]`);
 }
 
-function inputCanon(tool: CatalogueTool, asked: AskedCall, input: JsonValue): string {
+interface Refused {
+  readonly tool: CatalogueTool;
+  readonly asked: AskedCall;
+}
+
+function inputCanon(run: CallRun, refused: Refused, input: JsonValue): string {
   try {
     return canonicalJson(input);
   } catch (error) {
     if (!(error instanceof NotJsonError)) throw error;
-    const field = error.path.replace(/^\$\.?/, '') || '(the input itself)';
-    if (/SecretHandle/.test(error.found))
-      throw new SecretLeakError(
-        `Call '${asked.label}' of ${tool.id}: the input field ${field} holds a secret handle. Tools read their own secrets.`,
-        {
-          details: { tool: tool.id, call: asked.label, field },
-          next: [`Declare the secret in the tool's \`secrets\` and read it in \`request\`.`],
-        },
-      );
-    throw invalidInput(tool, asked, [{ path: field, message: `is ${error.found}, which is not JSON` }]);
+    const field = error.path.replace(/^\$\.?/, '');
+    throw refusedInput(run, refused, [{ path: field, message: `is ${error.found}, which is not JSON` }]);
   }
 }
 
-function invalidInput(
-  tool: CatalogueTool,
-  asked: AskedCall,
+function refusedInput(
+  run: CallRun,
+  { tool, asked }: Refused,
   issues: readonly { path: string; message: string }[],
 ): CallsheetError {
+  const handle = run.process.findSecretHandle(asked.input);
+  if (handle !== undefined) return leak({ tool, asked }, handle.replace(/^\$\.?/, '') || '(the input itself)');
   const list = issues.slice(0, 5).map(({ path, message }) => `${path || 'input'}: ${message}`);
   return new CallsheetError(
     'TOOL_INPUT_INVALID',
@@ -134,6 +133,16 @@ function invalidInput(
     {
       details: { tool: tool.id, call: asked.label, issues: issues.slice(0, 20) },
       next: [`callsheet tools describe ${tool.id}`],
+    },
+  );
+}
+
+function leak({ tool, asked }: Refused, field: string): SecretLeakError {
+  return new SecretLeakError(
+    `Call '${asked.label}' of ${tool.id}: the input field ${field} holds a secret handle. Tools read their own secrets.`,
+    {
+      details: { tool: tool.id, call: asked.label, field },
+      next: [`Declare the secret in the tool's \`secrets\` and read it in \`request\`.`],
     },
   );
 }

@@ -53,6 +53,12 @@ describe('help', () => {
     }
   });
 
+  it('is also what the command help prints', async () => {
+    const { exit, stdout } = await typed('help', 'run');
+    expect(exit).toBe(0);
+    expect(stdout).toContain('Usage: callsheet run');
+  });
+
   it('lists no command of a later release', async () => {
     const names = commands.map((words) => words.join(' '));
     for (const later of ['worker', 'signal', 'runs rerun', 'runs resolve']) expect(names).not.toContain(later);

@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
+import type { Clock } from '../scope/index.ts';
 import { buildProgram } from './program.ts';
-import { Terminal } from './terminal.ts';
+import { Terminal, type TextSink } from './terminal.ts';
 
 /** How long a finished command may be kept alive by something that nobody waits for (ms). */
 const LINGER_MS = 3_000;
@@ -8,7 +9,8 @@ const LINGER_MS = 3_000;
 /** The command line of this process. Sets the exit code and lets the process end by itself, so that pipes are emptied. */
 export async function start(): Promise<void> {
   const { argv, stdout, stderr, stdin, env } = process;
-  const terminal = new Terminal({ stdout, stderr, stdin, env, cwd: process.cwd(), json: argv.includes('--json') });
+  const json = argv.includes('--json');
+  const terminal = new Terminal({ stdout: keptStdout(), stderr, stdin, env, cwd: process.cwd(), json });
   const onBrokenPipe = (error: NodeJS.ErrnoException): void => {
     if (error.code !== 'EPIPE') throw error;
     terminal.loseReader();
@@ -19,7 +21,31 @@ export async function start(): Promise<void> {
   process.exitCode = exit;
   if (!acted) return;
   const { systemClock } = await import('../scope/index.ts');
-  systemClock.after(LINGER_MS, () => process.exit(), { keepAlive: false });
+  endSoon(systemClock);
+}
+
+/**
+ * Keeps stdout for data. Whatever else writes there, a play while it is loaded or a library of its author's, goes to
+ * stderr: with --json one stray line would spoil the document.
+ */
+function keptStdout(): TextSink {
+  const { stdout, stderr } = process;
+  const write = stdout.write.bind(stdout);
+  stdout.write = stderr.write.bind(stderr) as typeof stdout.write;
+  return { write: (text) => write(text), once: (event, listener) => stdout.once(event, listener) };
+}
+
+/** Nobody waits for a connection that was left open; but a reader may be slow, and gets everything. */
+function endSoon(clock: Clock): void {
+  const { stdout, stderr } = process;
+  clock.after(
+    LINGER_MS,
+    () => {
+      if (stdout.writableLength + stderr.writableLength > 0) endSoon(clock);
+      else process.exit();
+    },
+    { keepAlive: false },
+  );
 }
 
 /**
@@ -43,14 +69,13 @@ export async function main(
 }
 
 async function exitOfThrown(error: unknown, args: readonly string[], terminal: Terminal): Promise<number> {
-  if (error instanceof CommanderError && HARMLESS.has(error.code)) return 0;
+  // Help and version that were asked for end that way.
+  if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const { tellFailure } = await import('./failure.ts');
   if (!(error instanceof CommanderError)) return tellFailure(terminal, error);
   const { usageError } = await import('./usage-error.ts');
   return tellFailure(terminal, usageError(error, args));
 }
-
-const HARMLESS: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'commander.version']);
 
 /** `--refresh play.ts` must not take the play for the name of a tool: only `--refresh=…` has a value. */
 function withBareRefresh(args: readonly string[]): string[] {

@@ -1,11 +1,9 @@
-import { once } from 'node:events';
-
 /** A stream as far as the commands use it. */
 export interface TextSink {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
   write(text: string): boolean;
-  once(event: 'drain' | 'close', listener: () => void): unknown;
+  once(event: 'drain', listener: () => void): unknown;
 }
 
 export interface TextSource extends AsyncIterable<Uint8Array | string> {
@@ -32,6 +30,7 @@ export class Terminal {
   readonly stdin: TextSource;
   readonly #stdout: TextSink;
   readonly #stderr: TextSink;
+  readonly #heldBack = new Set<() => void>();
   #readerGone = false;
 
   constructor(parts: TerminalParts) {
@@ -62,12 +61,20 @@ export class Terminal {
   /** Ends quietly what is written to a pipe that nobody reads any more. */
   loseReader(): void {
     this.#readerGone = true;
+    for (const goOn of this.#heldBack) goOn();
   }
 
   /** Data. Resolves when there is room for more, so that a slow reader holds a long stream back. */
   async data(text: string): Promise<void> {
     if (this.#readerGone || this.#stdout.write(text)) return;
-    await Promise.race([once(this.#stdout as never, 'drain'), once(this.#stdout as never, 'close')]).catch(() => {});
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        this.#heldBack.delete(goOn);
+        resolve();
+      };
+      this.#heldBack.add(goOn);
+      this.#stdout.once('drain', goOn);
+    });
   }
 
   line(text: string): Promise<void> {

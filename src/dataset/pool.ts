@@ -130,18 +130,24 @@ export class Pool<Item> {
   }
 }
 
-/** Counts starts and time since the event loop last had a turn. */
+/** Counts starts and their time within one turn of the event loop. */
 class Turn {
   readonly #clock: Clock;
   #items = 0;
-  #since: number;
+  #since = 0;
+  readonly #ended = (): void => {
+    this.#items = 0;
+  };
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#since = clock.monotonic();
   }
 
   over(): boolean {
+    if (this.#items === 0) {
+      this.#since = this.#clock.monotonic();
+      setImmediate(this.#ended);
+    }
     this.#items++;
     if (this.#items >= TURN_ITEMS) return true;
     return this.#items % ITEMS_PER_LOOK === 0 && this.#clock.monotonic() - this.#since > TURN_MS;
@@ -149,7 +155,5 @@ class Turn {
 
   async pass(): Promise<void> {
     await new Promise<void>((resolve) => setImmediate(resolve));
-    this.#items = 0;
-    this.#since = this.#clock.monotonic();
   }
 }

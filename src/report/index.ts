@@ -15,7 +15,6 @@ export {
   type ReceiptJson,
   type ReceiptsJson,
   receiptById,
-  receiptJson,
   receiptNumber,
   receiptsList,
 } from './receipts.ts';

@@ -25,7 +25,7 @@ export interface ReceiptsJson {
   readonly nextCursor: string | null;
 }
 
-export function receiptJson(receipt: Receipt): ReceiptJson {
+function receiptJson(receipt: Receipt): ReceiptJson {
   const { tool, version, account, key, durationMs, rawBytes: bytes, reusable } = receipt;
   return {
     id: receiptName(receipt.id),

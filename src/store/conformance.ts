@@ -9,8 +9,6 @@ import { reports } from './conformance/reports.ts';
 import { leases, runs } from './conformance/runs.ts';
 import type { OpenStore, StoreUnderTest } from './conformance/samples.ts';
 
-export type { OpenStore, StoreUnderTest } from './conformance/samples.ts';
-
 /** What every adapter of the Store port must do. `open` makes a new, empty store for each test. */
 export function describeStoreConformance(name: string, open: OpenStore): void {
   describe(`store conformance: ${name}`, () => {

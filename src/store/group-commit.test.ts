@@ -69,6 +69,18 @@ describe('a group closes at the end of the turn', () => {
     expect(clock.pending()).toEqual([]);
   });
 
+  it('drops the timer of a deferred unit that rides along, so that no second group starts beside the first', async () => {
+    const { store, clock, committer } = setUp();
+    store.hold();
+    committer.defer(unit('row'));
+    const done = committer.commit(unit('receipt'));
+    expect(clock.pending()).toEqual([]);
+    await clock.advance(20);
+    expect(store.groups).toEqual([['row', 'receipt']]);
+    store.release();
+    await done;
+  });
+
   it('writes deferred units alone after 20 ms', async () => {
     const { store, clock, committer } = setUp();
     let settled = 0;

@@ -98,6 +98,9 @@ class GroupCommit implements Committer {
   #schedule(): void {
     if (this.#running || this.#queue.length === 0 || this.#turnAsked) return;
     if (this.#urgent > 0) {
+      // The timer would come before the end of the turn, and close the group on half of it.
+      this.#cancelTimer?.();
+      this.#cancelTimer = undefined;
       this.#turnAsked = true;
       setImmediate(() => void this.#run());
     } else {

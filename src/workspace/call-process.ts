@@ -2,6 +2,7 @@ import { type CallProcess, Claims, Lookup } from '../call/index.ts';
 import { createGovernor, createPersistenceBreaker } from '../governor/index.ts';
 import { type Chance, type Clock, durationMs } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError } from '../sdk/index.ts';
+import { findSecretHandle } from '../secrets/index.ts';
 import { createCommitter, type Store } from '../store/index.ts';
 import type { Catalogue, Transport } from '../tool/index.ts';
 
@@ -37,6 +38,7 @@ export function callProcess(parts: {
     chance,
     claims: new Claims(),
     lookup: new Lookup(store.calls),
+    findSecretHandle,
     continueOnContractError: config.continueOnContractError ?? false,
   };
 }

@@ -16,5 +16,5 @@ export { RELEASE } from './release.ts';
 export { reportSource } from './report-source.ts';
 export { assertResumable } from './resume.ts';
 export { existingRun, newRun, type RunOrder, resumeOptions } from './runs.ts';
-export { STARTER_FILES, type StarterFile, writeStarter } from './starter.ts';
+export { writeStarter } from './starter.ts';
 export { type ToolCallOrder, toolCallRun } from './tool-call.ts';

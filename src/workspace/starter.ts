@@ -3,14 +3,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { CallsheetError } from '../sdk/index.ts';
 
-export interface StarterFile {
+interface StarterFile {
   /** Relative to the workspace. */
   readonly path: string;
   readonly text: string;
 }
 
 /** What a new workspace starts with: it runs without a key, since its provider is answered by the sandbox. */
-export const STARTER_FILES: readonly StarterFile[] = [
+const STARTER_FILES: readonly StarterFile[] = [
   { path: 'callsheet.config.ts', text: configText() },
   { path: 'tools/email-finder.ts', text: toolText() },
   { path: 'find-email.play.ts', text: playText() },

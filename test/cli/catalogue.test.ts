@@ -82,7 +82,7 @@ describe('secrets', () => {
     const value = 'the-value-of-a-secret';
     const told: string[] = [];
     const secrets = async (args: string[], stdin = '') => {
-      const ended = await typed(dir, ['secrets', ...args], stdin);
+      const ended = await typed(dir, ['secrets', ...args], { stdin });
       told.push(ended.stdout, ended.stderr);
       return ended;
     };

@@ -59,7 +59,11 @@ export function callsheet(dir: string, ...args: string[]): Promise<Ended> {
 }
 
 /** The same command within this process: as quick as it can be. Pipes everywhere, so nobody is asked. */
-export async function typed(dir: string, args: readonly string[], stdin = ''): Promise<Ended> {
+export async function typed(
+  dir: string,
+  args: readonly string[],
+  { stdin = '', env = {} }: { readonly stdin?: string; readonly env?: Readonly<Record<string, string>> } = {},
+): Promise<Ended> {
   const text = { stdout: '', stderr: '' };
   const sink = (name: keyof typeof text): TextSink => ({
     write: (piece) => {
@@ -77,7 +81,7 @@ export async function typed(dir: string, args: readonly string[], stdin = ''): P
     stdout: sink('stdout'),
     stderr: sink('stderr'),
     stdin: input,
-    env: environment(dir),
+    env: { ...environment(dir), ...env },
     cwd: dir,
     json: args.includes('--json'),
   });

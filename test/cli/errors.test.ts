@@ -49,7 +49,7 @@ describe('a failed command', () => {
     async () => {
       addFiles(dir, { 'empty.csv': '', 'other.csv': 'wrong,header\n1,2\n' });
       for (const [line, code, exit, message] of CASES) {
-        const ended = await typed(dir, [...line.split(' '), '--json'], 'value');
+        const ended = await typed(dir, [...line.split(' '), '--json'], { stdin: 'value' });
         const { error } = documentOf<Failed>(ended);
         expect({ line, code: error.code, exit: ended.exit }).toEqual({ line, code, exit });
         expect(error.message, line).toMatch(message);
@@ -83,16 +83,22 @@ describe('a config that does not fit', () => {
 });
 
 describe('the workspace', () => {
-  verifies('CLI-WORKSPACE-1', 'is the nearest folder upwards, or the one that --workspace names', async () => {
-    addFiles(dir, { 'deep/er/x.txt': '' });
-    const tools = async (from: string, ...more: string[]) =>
-      documentOf<{ tools: { id: string }[] }>(await typed(from, ['tools', 'list', '--json', ...more])).tools.length;
-    expect(await tools(join(dir, 'deep/er'))).toBe(4);
-    const elsewhere = newFolder();
-    expect(await tools(elsewhere, '--workspace', dir)).toBe(4);
-    expect(existsSync(join(elsewhere, '.callsheet'))).toBe(false);
-    removeFolder(elsewhere);
-  });
+  verifies(
+    'CLI-WORKSPACE-1',
+    'is the nearest folder upwards, or what --workspace or CALLSHEET_WORKSPACE says',
+    async () => {
+      addFiles(dir, { 'deep/er/x.txt': '' });
+      const tools = async (from: string, ...more: string[]) =>
+        documentOf<{ tools: { id: string }[] }>(await typed(from, ['tools', 'list', '--json', ...more])).tools.length;
+      expect(await tools(join(dir, 'deep/er'))).toBe(4);
+      const elsewhere = newFolder();
+      expect(await tools(elsewhere, '--workspace', dir)).toBe(4);
+      const named = await typed(elsewhere, ['tools', 'list', '--json'], { env: { CALLSHEET_WORKSPACE: dir } });
+      expect(documentOf<{ tools: unknown[] }>(named).tools).toHaveLength(4);
+      expect(existsSync(join(elsewhere, '.callsheet'))).toBe(false);
+      removeFolder(elsewhere);
+    },
+  );
 });
 
 describe('money', () => {

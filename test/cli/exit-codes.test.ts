@@ -50,6 +50,26 @@ describe('exit codes', () => {
     60_000,
   );
 
+  it('of a run that another process works on: 1 for who wants it too, its own for who watches', async () => {
+    const { child, ended } = begin(dir, ['run', 'slow.play.ts', '--csv', 'many.csv', '--refresh']);
+    await new Promise<void>((admitted) => {
+      child.stderr?.on('data', (piece: string) => {
+        if (piece.includes("Dataset 'rows'")) admitted();
+      });
+    });
+    const wanted = await typed(dir, ['runs', 'resume', 'last', '--json']);
+    expect(documentOf<{ error: { code: string } }>(wanted).error.code).toBe('RUN_HELD');
+    expect(wanted.exit).toBe(1);
+    const watched = await typed(dir, ['runs', 'watch', 'last', '--json']);
+    const lines = watched.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(lines.filter((line) => line.type === 'progress').length).toBeGreaterThan(0);
+    expect(lines.at(-1)).toMatchObject({ type: 'end', run: { status: 'completed' } });
+    expect(watched.exit).toBe((await ended).exit);
+  }, 60_000);
+
   it('say 2 where there is nothing to resume', async () => {
     await typed(dir, ['run', 'upper.play.ts', '--csv', 'rows.csv']);
     const again = await typed(dir, ['runs', 'resume', 'last']);

@@ -29,6 +29,11 @@ export const slow = defineTool<{ text: string }>({
   'throws.play.ts': `import { definePlay } from 'callsheet';
 export default definePlay('throws', async (ctx) => { ctx.log('before'); console.log('on the console'); throw new Error('broken'); });
 `,
+  'loud.play.ts': `import { definePlay } from 'callsheet';
+console.log('while loading');
+process.stdout.write('past the console');
+export default definePlay('loud', async () => { console.log('while running'); process.stdout.write('again'); return 1; });
+`,
   'broken.play.ts': `import { definePlay } from 'callsheet';
 export default definePlay('broken', async (ctx) => { const = 3; });
 `,

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { verifies } from '../requirements.ts';
-import { documentOf, type Ended, newFolder, removeFolder, typed } from './command-line.ts';
+import { begin, callsheet, documentOf, type Ended, newFolder, removeFolder, typed } from './command-line.ts';
 import { FILES } from './plays.ts';
 
 let dir = '';
@@ -39,12 +39,27 @@ describe('stdout', () => {
     expect(thrown.stderr).toContain('| on the console');
   });
 
+  verifies('CLI-STDOUT-1', 'is kept clean of all that a play writes there', async () => {
+    const ended = await callsheet(dir, 'run', 'loud.play.ts', '--json');
+    expect(documentOf(ended)).toMatchObject({ result: 1 });
+    for (const text of ['while loading', 'past the console', 'while running', 'again'])
+      expect(ended.stderr).toContain(text);
+  });
+
+  it('may have a reader that goes away', async () => {
+    const { child, ended } = begin(dir, ['runs', 'events', 'last', '--json']);
+    child.stdout?.destroy();
+    const { exit, stderr } = await ended;
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  });
+
   verifies('CLI-JSON-1', 'has the JSON of the design, pinned', async () => {
     const id = documentOf<{ run: { id: string } }>(picky).run.id;
+    const list = await json<{ runs: { id: string }[] }>('runs', 'list');
     const documents = {
       'run --json': documentOf(picky),
       'runs show --json': await json('runs', 'show', id),
-      'runs list --json': await json('runs', 'list', '--limit', '1'),
+      'runs list --json': { ...list, runs: list.runs.filter((one) => one.id === id) },
       'plan --json': await json('plan', 'paid.play.ts', '--csv', 'rows.csv'),
       'why --json': await json('why', id, '--row', 'Ada'),
       'runs errors --json': await json('runs', 'errors', id),

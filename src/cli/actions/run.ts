@@ -49,9 +49,11 @@ export async function run(call: Invocation<RunFlags>): Promise<number> {
 
 async function runOrder(call: Invocation<RunFlags>, workspace: Workspace, order: RunOrder): Promise<number> {
   const { terminal, flags } = call;
-  if (mayCost(flags))
+  if (mayCost(flags, workspace))
     await askBeforeSpending(terminal, {
-      most: () => planRun(workspace, order),
+      // Where no tool costs anything there is nothing to plan.
+      most: async () =>
+        workspace.catalogue.list().some((tool) => tool.maxCredits > 0) ? planRun(workspace, order) : 0,
       confirmAbove: confirmAbove(workspace.config),
     });
   const { run: made, existed } = await newRun(workspace, order);
@@ -62,7 +64,8 @@ async function runOrder(call: Invocation<RunFlags>, workspace: Workspace, order:
   return workOn(terminal, workspace, { run: made, output: flags, progress: flags.progress });
 }
 
-/** A limit, a yes, or recorded answers: there is nothing to ask. */
-function mayCost({ yes, maxCredits, fixtures }: RunFlags): boolean {
-  return yes !== true && maxCredits === undefined && fixtures === undefined;
+/** A limit, a yes, recorded answers, or tools that are free: there is nothing to ask, and so nothing to plan. */
+function mayCost({ yes, maxCredits, fixtures }: RunFlags, { catalogue }: Workspace): boolean {
+  if (yes === true || maxCredits !== undefined || fixtures !== undefined) return false;
+  return catalogue.list().some((tool) => tool.maxCredits > 0);
 }

@@ -16,6 +16,7 @@ export class Database {
   readonly path: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, Statement>();
+  readonly #tupleStatements = new Map<string, Statement>();
 
   /** Opens or makes the file (mode 0600, its folder 0700). Throws the binding's own errors. */
   constructor(path: string) {
@@ -52,6 +53,22 @@ export class Database {
     return this.statement(sql).all(...values) as Row[];
   }
 
+  /**
+   * Rows as arrays in the order of the columns: twice as fast as objects, for reads of many rows. Columns must have
+   * different names.
+   */
+  tuples<Row extends readonly unknown[]>(sql: string, ...values: SqlValue[]): Row[] {
+    const known = this.#tupleStatements.get(sql);
+    if (known !== undefined) return known.all(...values) as unknown[] as Row[];
+    const made = this.#connection.prepare(sql);
+    // Node 22.13 has no arrays yet.
+    if (made.setReturnArrays === undefined)
+      return this.all<object>(sql, ...values).map(Object.values) as unknown[] as Row[];
+    made.setReturnArrays(true);
+    this.#tupleStatements.set(sql, made);
+    return made.all(...values) as unknown[] as Row[];
+  }
+
   /** Changes exactly when another connection has written. */
   dataVersion(): number {
     return this.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0;
@@ -76,6 +93,7 @@ export class Database {
 
   close(): void {
     this.#statements.clear();
+    this.#tupleStatements.clear();
     this.#connection.close();
   }
 }

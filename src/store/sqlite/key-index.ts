@@ -27,16 +27,13 @@ const SMALLEST_SLICE = 64;
 const CATCH_UP_ROWS = 5_000;
 const PROBED_AT_ONCE = 32;
 
-const AFTER = 'SELECT id, key_hash48 AS hash FROM receipts WHERE id > ? ORDER BY id LIMIT ?';
-const PROBE = `SELECT key_hash48 AS hash, id FROM receipt_keys WHERE key_hash48 IN (${Array(PROBED_AT_ONCE).fill('?').join(',')})`;
+/** Numbers come as two JSON texts: one value for thousands of rows is far quicker than a row each. */
+const AFTER = `SELECT json_group_array(id) AS ids, json_group_array(key_hash48) AS hashes
+  FROM (SELECT id, key_hash48 FROM receipts WHERE id > ? ORDER BY id LIMIT ${CATCH_UP_ROWS})`;
+const PROBE = `SELECT key_hash48, id FROM receipt_keys WHERE key_hash48 IN (${Array(PROBED_AT_ONCE).fill('?').join(',')})`;
 const WATERMARK = "SELECT value FROM meta WHERE name = 'keys_merged_to'";
 
 const MERGED = `INSERT OR REPLACE INTO meta VALUES ('keys_merged_to', max(?, coalesce((${WATERMARK}), 0)))`;
-
-interface Entry {
-  readonly id: number;
-  readonly hash: number;
-}
 
 interface Lot {
   readonly ids: HashTable;
@@ -144,9 +141,11 @@ export class KeyIndex {
     if (watermark > this.#seen) this.#seen = watermark;
     // Another process may have merged the very lot that this one is at.
     if (this.#lot !== undefined && watermark >= this.#lot.upTo) this.#lot = undefined;
-    const rows = this.#db.all<Entry>(AFTER, this.#seen, CATCH_UP_ROWS);
-    for (const row of rows) this.add(row.id, row.hash);
-    if (rows.length === CATCH_UP_ROWS) return true;
+    const rows = this.#db.get<{ ids: string; hashes: string }>(AFTER, this.#seen);
+    const ids: number[] = JSON.parse(rows?.ids ?? '[]');
+    const hashes: number[] = JSON.parse(rows?.hashes ?? '[]');
+    for (const [at, id] of ids.entries()) this.add(id, hashes[at] ?? 0);
+    if (ids.length === CATCH_UP_ROWS) return true;
     this.#dataVersion = version;
     return false;
   }
@@ -173,7 +172,7 @@ export class KeyIndex {
     for (let at = 0; at < hashes.length; at += PROBED_AT_ONCE) {
       const lot: (number | null)[] = hashes.slice(at, at + PROBED_AT_ONCE);
       while (lot.length < PROBED_AT_ONCE) lot.push(null);
-      for (const { hash, id } of this.#db.all<Entry>(PROBE, ...lot)) {
+      for (const [hash, id] of this.#db.tuples<[number, number]>(PROBE, ...lot)) {
         const ids = found.get(hash);
         if (ids === undefined) found.set(hash, [id]);
         else ids.push(id);

@@ -3,7 +3,7 @@ import { deflate, inflate } from 'node:zlib';
 import type { NewReceipt, Unit } from '../port.ts';
 
 /** Raw answers above this many bytes are kept compressed, in a table of their own. */
-export const LARGE_RAW_BYTES = 262_144;
+const LARGE_RAW_BYTES = 262_144;
 
 export interface LargeRaw {
   /** Size of the text in UTF-8. */

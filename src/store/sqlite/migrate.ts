@@ -5,7 +5,7 @@ import { corrupt } from './errors.ts';
 import type { Migration } from './migrations/index.ts';
 
 /** 'CSHT': tells our files from other SQLite databases (https://www.sqlite.org/pragma.html#pragma_application_id). */
-export const APPLICATION_ID = 0x43534854;
+const APPLICATION_ID = 0x43534854;
 
 interface Applied {
   readonly no: number;

@@ -202,6 +202,17 @@ describe('a database that another process holds', () => {
   );
 });
 
+it('loads the database binding without a warning, and lets other warnings through', async () => {
+  const script = `
+    import { Database } from ${JSON.stringify(new URL('./driver.ts', import.meta.url).href)};
+    new Database(process.argv[1]).close();
+    process.emitWarning('SQLite is an experimental feature, says somebody else');
+  `;
+  const printed = await runScript(script, {});
+  expect(printed).not.toContain('ExperimentalWarning: SQLite');
+  expect(printed).toContain('says somebody else');
+});
+
 async function stoppedInTransaction(): Promise<ChildProcess> {
   const script = `
     import { Database } from ${JSON.stringify(new URL('./driver.ts', import.meta.url).href)};

@@ -3,8 +3,6 @@ import type { SqlValue } from '../driver.ts';
 import type { Reader } from '../reader.ts';
 import { RECEIPT_COLUMNS, type ReceiptRow, type ReceiptWithInput, receiptWithInput } from './receipt-row.ts';
 
-type Row = ReceiptRow & { readonly input: string };
-
 const SELECT = `SELECT ${RECEIPT_COLUMNS}, input FROM receipts WHERE id > ?`;
 const OF_KEY = ' AND id IN (SELECT value FROM json_each(?)) AND key = ?';
 const OF_TOOL = ' AND origin_no IN (SELECT no FROM origins WHERE tool = ?)';
@@ -30,14 +28,14 @@ export async function listReceipts(reader: Reader, filter: ReceiptFilter): Promi
     }
     values.push(filter.limit);
     return reader.db
-      .all<Row>(`${sql} ORDER BY id LIMIT ?`, ...values)
+      .tuples<ReceiptRow>(`${sql} ORDER BY id LIMIT ?`, ...values)
       .map((row) => receiptWithInput(row, reader.origins));
   });
 }
 
 export function receipt(reader: Reader, id: number): Promise<ReceiptWithInput | undefined> {
   return reader.read(() => {
-    const row = reader.db.get<Row>(ONE, id);
+    const [row] = reader.db.tuples<ReceiptRow>(ONE, id);
     return row === undefined ? undefined : receiptWithInput(row, reader.origins);
   });
 }

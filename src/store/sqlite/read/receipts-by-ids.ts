@@ -21,7 +21,7 @@ export function receiptRows(reader: Reader, ids: readonly number[]): ReadonlyMap
   for (let at = 0; at < ids.length; at += AT_ONCE) {
     const lot: (number | null)[] = ids.slice(at, at + AT_ONCE);
     while (lot.length < AT_ONCE) lot.push(null);
-    for (const row of reader.db.all<ReceiptRow>(SELECT, ...lot)) rows.set(row.id, row);
+    for (const row of reader.db.tuples<ReceiptRow>(SELECT, ...lot)) rows.set(row[0], row);
   }
   return rows;
 }

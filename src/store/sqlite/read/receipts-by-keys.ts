@@ -1,6 +1,6 @@
 import type { ReceiptQuery, StoredReceipt } from '../../port.ts';
 import type { Reader } from '../reader.ts';
-import { storedReceipt } from './receipt-row.ts';
+import { type ReceiptRow, storedReceipt } from './receipt-row.ts';
 import { receiptRows } from './receipts-by-ids.ts';
 
 /** The newest reusable, not evicted receipt that is young enough, for each query. The full key is compared. */
@@ -23,9 +23,9 @@ function newestFitting(reader: Reader, queries: readonly ReceiptQuery[]): readon
     open = open.filter((index) => {
       const row = rows.get(candidate(index));
       const query = queries[index];
-      if (row !== undefined && query !== undefined && row.key === query.key && row.evicted_at === null) {
-        const receipt = row.at >= (query.notBefore ?? 0) ? storedReceipt(row, reader.origins) : undefined;
-        if (receipt?.reusable === true) {
+      if (row !== undefined && query !== undefined && fits(row, query)) {
+        const receipt = storedReceipt(row, reader.origins);
+        if (receipt.reusable) {
           found[index] = receipt;
           return false;
         }
@@ -34,4 +34,8 @@ function newestFitting(reader: Reader, queries: readonly ReceiptQuery[]): readon
     });
   }
   return found;
+}
+
+function fits([, , at, , key, , , evictedAt]: ReceiptRow, query: ReceiptQuery): boolean {
+  return key === query.key && evictedAt === null && at >= (query.notBefore ?? 0);
 }

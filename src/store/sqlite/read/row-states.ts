@@ -1,7 +1,8 @@
 import { rowState } from '../codes.ts';
 import { endOf, inPieces, type Reader } from '../reader.ts';
 
-const STATES = 'SELECT place, state FROM rows WHERE place >= ? AND place < ?';
+/** One JSON text for thousands of rows, which is far quicker than a row each: where the row is, times four, plus its state. */
+const STATES = 'SELECT json_group_array((place - ?) * 4 + state) AS states FROM rows WHERE place >= ? AND place < ?';
 const COUNTS =
   'SELECT state, count(*) AS count, total(credits) AS credits FROM rows WHERE place >= ? AND place < ? GROUP BY state';
 
@@ -16,8 +17,10 @@ export async function rowStates(
   const range = { from: start + of.from, to: start + of.to };
   const to = await reader.read(() => endOf(reader, 'rows', range));
   await inPieces(reader, { from: range.from, to }, (from, end) => {
-    for (const row of reader.db.all<{ place: number; state: number }>(STATES, from, end))
-      states[row.place - range.from] = row.state;
+    const packed: number[] = JSON.parse(
+      reader.db.get<{ states: string }>(STATES, range.from, from, end)?.states ?? '[]',
+    );
+    for (const each of packed) states[Math.floor(each / 4)] = each % 4;
   });
   return states;
 }

@@ -3,15 +3,15 @@ import { rowState } from '../codes.ts';
 import type { Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';
 
-interface RowRow {
-  readonly place: number;
-  readonly state: number;
-  readonly credits: number;
-  readonly at: number;
-  readonly cells: string;
-  readonly error: string | null;
-  readonly trace: string | null;
-}
+type RowTuple = readonly [
+  place: number,
+  state: number,
+  credits: number,
+  at: number,
+  cells: string,
+  error: string | null,
+  trace: string | null,
+];
 
 const ROWS_AT_ONCE = 1_000;
 const COLUMNS = 'place, state, credits, at, cells, error, trace';
@@ -35,15 +35,15 @@ export function rows(
   return reader.read(() => {
     const start = reader.spaces.start(of.runNo, of.datasetNo);
     if (start === undefined) return [];
-    const sizes = reader.db.all<{ place: number; bytes: number }>(SIZES, start + of.from, start + of.to);
+    const sizes = reader.db.tuples<[number, number]>(SIZES, start + of.from, start + of.to);
     let bytes = 0;
     let last: number | undefined;
-    for (const row of sizes) {
-      bytes += row.bytes;
+    for (const [place, size] of sizes) {
+      bytes += size;
       if (last !== undefined && bytes > of.maxBytes) break;
-      last = row.place;
+      last = place;
     }
-    return last === undefined ? [] : reader.db.all<RowRow>(RANGE, start + of.from, last).map(rowRecord);
+    return last === undefined ? [] : reader.db.tuples<RowTuple>(RANGE, start + of.from, last).map(rowRecord);
   });
 }
 
@@ -55,18 +55,10 @@ export function failedRows(
   return reader.read(() => {
     const space = reader.spaces.ofRun(of.runNo).find((candidate) => candidate.datasetNo === of.datasetNo);
     if (space === undefined) return [];
-    return reader.db.all<RowRow>(FAILED, space.start + of.afterOrdinal, space.end, of.limit).map(rowRecord);
+    return reader.db.tuples<RowTuple>(FAILED, space.start + of.afterOrdinal, space.end, of.limit).map(rowRecord);
   });
 }
 
-function rowRecord(row: RowRow): RowRecord {
-  return {
-    ordinal: ordinalOf(row.place),
-    state: rowState.name(row.state),
-    cells: row.cells,
-    error: row.error,
-    trace: row.trace,
-    credits: row.credits,
-    at: row.at,
-  };
+function rowRecord([place, state, credits, at, cells, error, trace]: RowTuple): RowRecord {
+  return { ordinal: ordinalOf(place), state: rowState.name(state), cells, error, trace, credits, at };
 }

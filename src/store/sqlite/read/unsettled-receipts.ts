@@ -3,10 +3,11 @@ import { source } from '../codes.ts';
 import { endOf, inPieces, type Reader } from '../reader.ts';
 import { receiptsByIds } from './receipts-by-ids.ts';
 
-const SETTLED = `SELECT receipt_id AS id FROM calls
-  WHERE place >= ? AND place < ? AND receipt_id >= ? AND source = ${source.number('live')}`;
-const BOUGHT =
-  'SELECT id FROM receipts WHERE id >= ? AND id < ? AND origin_no IN (SELECT no FROM origins WHERE run_no = ?)';
+/** Ids come as one JSON text for thousands of rows, which is far quicker than a row each. */
+const SETTLED = `SELECT json_group_array(receipt_id) AS ids FROM calls
+  WHERE place >= ? AND place < ? AND source = ${source.number('live')} AND receipt_id >= ?`;
+const BOUGHT = `SELECT json_group_array(id) AS ids FROM receipts
+  WHERE id >= ? AND id < ? AND origin_no IN (SELECT no FROM origins WHERE run_no = ?)`;
 
 /**
  * Receipts that the run bought and no live entry of its journal names: the entry of a call that shared the answer says
@@ -22,7 +23,7 @@ export async function unsettledReceipts(reader: Reader, runNo: number): Promise<
   for (const space of await reader.read(() => reader.spaces.ofRun(runNo))) {
     const to = await reader.read(() => endOf(reader, 'calls', { from: space.start, to: space.end }));
     await inPieces(reader, { from: space.start, to }, (from, end) => {
-      for (const { id } of reader.db.all<{ id: number }>(SETTLED, from, end, range.first)) {
+      for (const id of idsOf(reader, SETTLED, [from, end, range.first])) {
         const bit = id - range.first;
         settled[bit >> 3] = (settled[bit >> 3] ?? 0) | (1 << (bit & 7));
       }
@@ -30,10 +31,14 @@ export async function unsettledReceipts(reader: Reader, runNo: number): Promise<
   }
   const unsettled: number[] = [];
   await inPieces(reader, { from: range.first, to: range.end }, (from, to) => {
-    for (const { id } of reader.db.all<{ id: number }>(BOUGHT, from, to, runNo)) {
+    for (const id of idsOf(reader, BOUGHT, [from, to, runNo])) {
       const bit = id - range.first;
       if (((settled[bit >> 3] ?? 0) & (1 << (bit & 7))) === 0) unsettled.push(id);
     }
   });
   return (await receiptsByIds(reader, unsettled)).filter((receipt) => receipt !== undefined);
+}
+
+function idsOf(reader: Reader, sql: string, values: readonly number[]): readonly number[] {
+  return JSON.parse(reader.db.get<{ ids: string }>(sql, ...values)?.ids ?? '[]');
 }
