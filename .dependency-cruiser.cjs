@@ -19,7 +19,7 @@ const ARROWS = {
   call: [...BASE, 'governor', 'tool', 'store'],
   dataset: [...BASE, 'store', 'files'],
   run: [...BASE, 'call', 'dataset', 'governor', 'observe', 'store', 'files', 'secrets', 'play', 'tool'],
-  engine: [...BASE, 'run', 'store', 'observe'],
+  engine: [...BASE, 'run', 'dataset', 'store', 'observe'],
   report: [...BASE, 'store', 'dataset', 'files', 'run', 'tool'],
   workspace: [
     ...BASE,

@@ -54,9 +54,6 @@ async function installAndRun(tarball: string, folder: string): Promise<void> {
   const script = "const sdk = await import('callsheet'); console.log(typeof sdk.definePlay, typeof sdk.defineTool)";
   const types = await must('import callsheet', process.execPath, ['-e', script], { cwd: folder });
   if (types.trim() !== 'function function') throw new StepFailed(`import('callsheet') gave ${types}`);
-  await must('import callsheet/testing', process.execPath, ['-e', "await import('callsheet/testing')"], {
-    cwd: folder,
-  });
   const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   const said = await must('npx callsheet --version', 'npx', ['--no-install', 'callsheet', '--version'], {
     cwd: folder,

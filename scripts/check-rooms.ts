@@ -63,7 +63,7 @@ const SEEDS: readonly { rule: string; file: string; imports: string; types?: boo
   { rule: 'layer-call', file: 'src/call/seed.ts', imports: '../dataset/index.ts', types: true },
   { rule: 'layer-dataset', file: 'src/dataset/seed.ts', imports: '../call/index.ts' },
   { rule: 'layer-run', file: 'src/run/seed.ts', imports: '../engine/index.ts' },
-  { rule: 'layer-report', file: 'src/report/seed.ts', imports: '../run/index.ts' },
+  { rule: 'layer-report', file: 'src/report/seed.ts', imports: '../governor/index.ts' },
   { rule: 'layer-workspace', file: 'src/workspace/seed.ts', imports: '../cli/index.ts' },
   { rule: 'layer-cli', file: 'src/cli/seed.ts', imports: '../store/index.ts' },
   { rule: 'types-only-governor-tool', file: 'src/governor/seed.ts', imports: '../tool/index.ts' },

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { ProviderLimits } from '../../src/sdk/index.ts';
 import { newRun, openWorkspace } from '../../src/workspace/index.ts';
-import { Meter, peakRssMb } from '../meter.ts';
+import { type Figures, Meter, peakRssMb } from '../meter.ts';
 import { probeOptions, tell } from '../probe.ts';
 import { functionTool, httpTool } from '../subject.ts';
 
@@ -17,10 +17,7 @@ export interface ProductOptions {
   readonly exportTo?: string;
 }
 
-export interface ProductResult {
-  readonly seconds: number;
-  readonly cpuSeconds: number;
-  readonly stallMs: number;
+export interface ProductResult extends Figures {
   readonly calls: number;
   readonly peakRssMb: number;
 }

@@ -42,7 +42,7 @@ describe('claims', () => {
 
   it('is free again after the last has abandoned', () => {
     const claims = new Claims();
-    claims.take(KEY);
+    expect(claims.take(KEY)).toBe('lead');
     claims.abandon(KEY);
     expect(claims.take(KEY)).toBe('lead');
   });

@@ -1,5 +1,7 @@
+import type { Digest } from '../scope/index.ts';
 import {
   CallsheetError,
+  type Effect,
   type ErrorCategory,
   type ErrorCode,
   InDoubtError,
@@ -11,7 +13,15 @@ import {
 } from '../sdk/index.ts';
 import type { CatalogueTool, Failure } from '../tool/index.ts';
 import type { ContractBroken } from './contract.ts';
-import type { Question } from './question.ts';
+
+
+/** What an error says of its call. */
+export interface FailedCall {
+  readonly tool: CatalogueTool;
+  readonly label: string;
+  readonly effect: Effect;
+  readonly callId: Digest;
+}
 
 interface Kind {
   readonly code: ErrorCode;
@@ -60,7 +70,7 @@ const NEXT: Partial<Record<ErrorCode, (tool: CatalogueTool) => string>> = {
 };
 
 /** The typed error of an operation that was not answered. */
-export function failureError(question: Question, failure: Failure, tries: number): CallsheetError {
+export function failureError(question: FailedCall, failure: Failure, tries: number): CallsheetError {
   if (failure.error !== undefined) return failure.error;
   const { tool, label } = question;
   const { code, category } = kindOf(failure);
@@ -98,7 +108,7 @@ export function failureError(question: Question, failure: Failure, tries: number
 }
 
 /** The error of a paid answer that the tool's own code cannot read. */
-export function contractError(question: Question, broken: ContractBroken, receipt: string): ToolContractError {
+export function contractError(question: FailedCall, broken: ContractBroken, receipt: string): ToolContractError {
   const { tool, label } = question;
   return new ToolContractError(
     'TOOL_CONTRACT',

@@ -1,5 +1,4 @@
 export { Claims } from './claims.ts';
-export { readAnswer } from './contract.ts';
 export type { CallProcess, CallRun } from './env.ts';
 export { executeCall } from './execute.ts';
 export { Journal } from './journal.ts';

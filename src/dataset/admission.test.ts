@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { createDataset } from './builder.ts';
+import { releasedClaims } from './claims.ts';
 import { keyHex } from './key-index.ts';
 import { type TestRun, testRun } from './test-host.test-support.ts';
 
@@ -162,6 +163,23 @@ describe('admission', () => {
       ).toHaveLength(1);
     },
   );
+
+  it('frees the claims of rows that a failed run did not finish, and keeps those of rows that it did', async () => {
+    const test = testRun();
+    const failing = createDataset(test.host, 'people', [{ id: 'a' }, { id: 'b' }])
+      .withColumn('seen', ((row: { id: string }) => {
+        if (row.id === 'b') throw new Error('not this one');
+        return true;
+      }) as never)
+      .run({ key: 'id', mode: 'net_new' } as never);
+    await failing;
+    await test.store.commit([
+      await releasedClaims(test.host.reads, { runNo: 1, play: test.host.play, fence: test.host.fence }),
+    ]);
+    const second = testRun({ store: test.store, runNo: 2 });
+    const read = await run(second, [{ id: 'a' }, { id: 'b' }], { key: 'id', mode: 'net_new' });
+    expect(await read.materialize()).toEqual([{ id: 'b', seen: true }]);
+  });
 
   it('ends the run where the store refuses the frame', async () => {
     const test = testRun();

@@ -1,6 +1,6 @@
-import { canonicalJson } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { Unit, Write } from '../store/index.ts';
+import { claimScope } from './claims.ts';
 import { commitOrEnd } from './fatal.ts';
 import { NOT_ADMITTED, RUNS } from './frame-rows.ts';
 import type { DatasetHost } from './host.ts';
@@ -132,7 +132,7 @@ export class Admission {
     for (let row = 0; row < repeats.length; row++) if (repeats[row] === RUNS) rows.push(row);
     if (rows.length === 0) return;
     const { host, key } = { host: this.#host, key: this.#of.key };
-    const scope = canonicalJson([host.play, host.scope.playPath, key]);
+    const scope = claimScope(host.play, host.scope.playPath, key);
     const write: Extract<Write, { kind: 'claim' }> = {
       kind: 'claim',
       fence: host.fence,

@@ -1,4 +1,5 @@
 export { createDataset } from './builder.ts';
+export { releasedClaims } from './claims.ts';
 export { fileDataset } from './file-dataset.ts';
 export { describeHandle, isDatasetHandle } from './handle.ts';
 export type { DatasetHost, DatasetProgress } from './host.ts';

@@ -1,16 +1,13 @@
 export { type Budget, type BudgetOptions, type BudgetSnapshot, type CreditWaiter, createBudget } from './budget.ts';
 export { createGovernor, type Governor, type GovernorOptions } from './governor.ts';
-export { providerWait, type ResponseHeaders } from './headers.ts';
+export type { ResponseHeaders } from './headers.ts';
 export type { Permit, PermitOutcome, PermitRequest } from './permit.ts';
 export { createPersistenceBreaker, type PersistenceBreaker } from './persistence-breaker.ts';
-export {
-  createMemoryRateState,
-  grantSlots,
-  moveSlot,
-  type RateGrant,
-  type RateLog,
-  type RateRequest,
-  type RateState,
+export type {
+  RateGrant,
+  RateLog,
+  RateRequest,
+  RateState,
 } from './rate-state.ts';
 export { createRetryBudget, type RetryBudget, retryDelay } from './retry.ts';
 export type { AccountSnapshot, RunWait } from './snapshot.ts';

@@ -54,7 +54,7 @@ const FAIR_RETRY_MS = 20;
  *
  * While another asker is unserved nobody holds more than an equal share of the window.
  */
-export function grantSlots(log: RateLog, request: RateRequest): { readonly grant: RateGrant; readonly log: RateLog } {
+function grantSlots(log: RateLog, request: RateRequest): { readonly grant: RateGrant; readonly log: RateLog } {
   const { limit, asker, now, until, want } = request;
   const windowMs = limit.perMs * MARGIN;
   const spacing = limit.smooth ? windowMs / limit.calls : 0;
@@ -96,7 +96,7 @@ function nextFree(
 }
 
 /** The log with one slot counted later than it was granted. */
-export function moveSlot(log: RateLog, from: number, to: number): RateLog {
+function moveSlot(log: RateLog, from: number, to: number): RateLog {
   const place = log.granted.findIndex(({ at }) => at === from);
   const slot = log.granted[place];
   if (slot === undefined) return log;

@@ -1,6 +1,7 @@
 import type { RowError } from '../dataset/index.ts';
 import { toJson } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
+import { framesOf } from './frames.ts';
 import type { ReportSource } from './reads.ts';
 
 export interface ErrorGroup {
@@ -29,7 +30,7 @@ const SAMPLES = 5;
 export async function errorsReport(source: ReportSource, run: RunRecord): Promise<ErrorsJson> {
   const groups = new Map<string, MutableGroup>();
   let failedRows = 0;
-  for (const frame of await source.datasets.frames(run.no)) {
+  for (const frame of await framesOf(source, run)) {
     for await (const error of failures(source, run, frame.datasetNo)) {
       failedRows++;
       addTo(groups, frame.key, error);

@@ -3,9 +3,23 @@ import { CallsheetError } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
 
+/**
+ * The datasets of a run in order. A frame that was cut short before its seal is left out once a later attempt has admitted
+ * the same dataset anew.
+ */
+export async function framesOf(
+  source: Pick<ReportSource, 'datasets'>,
+  run: RunRecord,
+): Promise<readonly FrameRecord[]> {
+  const frames = await source.datasets.frames(run.no);
+  const placeOf = ({ playPath, key }: FrameRecord): string => `${playPath} ${key}`;
+  const newest = new Map(frames.map((frame) => [placeOf(frame), frame.datasetNo]));
+  return frames.filter((frame) => frame.sealed || newest.get(placeOf(frame)) === frame.datasetNo);
+}
+
 /** The dataset that is meant: by key, or the only one. Throws DATASET_NOT_FOUND and lists what there is. */
 export async function chosenFrame(source: ReportSource, run: RunRecord, key: string | undefined): Promise<FrameRecord> {
-  const frames = await source.datasets.frames(run.no);
+  const frames = await framesOf(source, run);
   const keys = frames.map((frame) => frame.key);
   const named = key === undefined ? frames : frames.filter((frame) => frame.key === key);
   // Of two datasets of one key (a child play has its own), the last one is the newest.

@@ -12,13 +12,11 @@ export {
 } from './plan.ts';
 export type { ReportSource } from './reads.ts';
 export {
-  type ReceiptJson,
-  type ReceiptsJson,
   receiptById,
   receiptNumber,
   receiptsList,
 } from './receipts.ts';
-export { optionsOf, type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
+export { type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
 export {
   type DatasetJson,
   type LiveFacts,
@@ -26,6 +24,7 @@ export {
   runReport,
   runsList,
   type StepJson,
+  statusIn,
   type ToolCallsJson,
 } from './show.ts';
 export { type AttemptJson, type WhyJson, whyRow } from './why.ts';

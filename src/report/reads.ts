@@ -9,4 +9,6 @@ export interface ReportSource {
   readonly filesDir: string;
   /** Milliseconds since the epoch: tells an interrupted run from one that is worked on. */
   now(): number;
+  /** True where the owner of a lease was a process of this machine that certainly no longer exists. */
+  readonly isGone: (owner: string) => boolean;
 }

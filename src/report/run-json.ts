@@ -24,18 +24,23 @@ export interface RunJson {
   readonly replayedFrom: string | null;
 }
 
-export function shownStatus(run: RunRecord, now: number): ShownStatus {
-  const worked = run.owner !== null && run.leaseUntil !== null && run.leaseUntil > now;
+/** `isGone` tells owners that certainly no longer exist: their leases say nothing. */
+export function shownStatus(
+  run: RunRecord,
+  now: number,
+  isGone: (owner: string) => boolean = () => false,
+): ShownStatus {
+  const worked = run.owner !== null && run.leaseUntil !== null && run.leaseUntil > now && !isGone(run.owner);
   return run.status === 'running' && !worked ? 'interrupted' : run.status;
 }
 
-export function runJson(run: RunRecord, now: number): RunJson {
+export function runJson(run: RunRecord, status: ShownStatus): RunJson {
   const error = run.error === null ? null : (JSON.parse(run.error) as RunJson['error'] & { fatal?: boolean });
   return {
     id: run.id,
     play: run.play,
     artifact: `sha256-${run.artifact.replace(/^sha256-/, '')}`,
-    status: shownStatus(run, now),
+    status,
     attempt: run.attempt,
     createdAt: iso(run.createdAt) ?? '',
     startedAt: iso(run.startedAt),
@@ -56,12 +61,10 @@ export function optionsOf(run: RunRecord): RunOptions {
 
 /** What one would type next, by how the run stands. */
 export function nextCommands(
-  run: RunRecord,
-  now: number,
+  { id }: RunRecord,
+  status: ShownStatus,
   facts: { readonly datasets: number; readonly failed: number },
 ): string[] {
-  const status = shownStatus(run, now);
-  const { id } = run;
   if (status === 'running') return [`callsheet runs watch ${id}`, `callsheet runs cancel ${id}`];
   if (status === 'interrupted' || status === 'queued') return [`callsheet runs resume ${id}`];
   const next: string[] = [];

@@ -1,7 +1,8 @@
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
+import { framesOf } from './frames.ts';
 import type { ReportSource } from './reads.ts';
-import { nextCommands, optionsOf, type RunJson, runJson } from './run-json.ts';
+import { nextCommands, optionsOf, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
 
 export interface DatasetJson {
   readonly key: string;
@@ -64,7 +65,7 @@ const SHOWN_BOUNDARIES = 200;
 
 /** How a run stands, from what is recorded. */
 export async function runReport(source: ReportSource, run: RunRecord, live?: LiveFacts): Promise<RunReport> {
-  const frames = await source.datasets.frames(run.no);
+  const frames = await framesOf(source, run);
   const totals = await source.report.toolTotals(run.no);
   const datasets = await Promise.all(frames.map((frame) => datasetJson(source, run, frame)));
   const byTool = callsByTool(totals);
@@ -72,7 +73,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
   return {
-    run: runJson(run, source.now()),
+    run: runJson(run, statusIn(source, run)),
     result: run.result === null ? null : (JSON.parse(run.result) as JsonValue),
     steps: await stepsOf(source, run, { frames, totals }),
     datasets,
@@ -90,8 +91,13 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       settled: rounded(sum((calls) => calls.credits)),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
-    next: nextCommands(run, source.now(), { datasets: frames.length, failed }),
+    next: nextCommands(run, statusIn(source, run), { datasets: frames.length, failed }),
   };
+}
+
+/** How a run stands as far as this machine can tell. */
+export function statusIn(source: ReportSource, run: RunRecord): ShownStatus {
+  return shownStatus(run, source.now(), source.isGone);
 }
 
 function limitOf(run: RunRecord): number | null {
@@ -104,7 +110,7 @@ export function rounded(credits: number): number {
   return Math.round(credits * 1e6) / 1e6;
 }
 
-export async function datasetJson(source: ReportSource, run: RunRecord, frame: FrameRecord): Promise<DatasetJson> {
+async function datasetJson(source: ReportSource, run: RunRecord, frame: FrameRecord): Promise<DatasetJson> {
   const counts = await source.datasets.rowCounts(run.no, frame.datasetNo);
   const { completed, failed, parked } = counts;
   const skipped = frame.total - frame.admitted;
@@ -197,7 +203,7 @@ export async function runsList(
   const shown = found.slice(0, page.limit);
   const last = shown.at(-1);
   return {
-    runs: shown.map((run) => runJson(run, source.now())),
+    runs: shown.map((run) => runJson(run, statusIn(source, run))),
     nextCursor: found.length > page.limit && last !== undefined ? String(last.no) : null,
   };
 }

@@ -112,12 +112,7 @@ async function contextOf(
     },
     raiseFatal: (error: RunFatalError) => ending.fatal(error),
     event: emit,
-    ended: (call: Parameters<AttemptContext['calls']['ended']>[0]) => {
-      counters.add(call);
-      if (call.outcome !== 'failed' || !ending.finished || ending.reason !== undefined) return;
-      const message = `A call of ${call.tool} that the play did not await failed.`;
-      emit({ type: 'play.unawaited', level: 'warn', message });
-    },
+    ended: endedCalls({ counters, ending, emit }),
   };
   const context: AttemptContext = {
     deps,
@@ -135,6 +130,21 @@ async function contextOf(
     emit,
   };
   return { context, counters };
+}
+
+/** Counts the calls that end, and tells of a failure that the play can no longer see. */
+function endedCalls(parts: {
+  readonly counters: CallCounters;
+  readonly ending: Ending;
+  readonly emit: AttemptContext['emit'];
+}): AttemptContext['calls']['ended'] {
+  const { counters, ending, emit } = parts;
+  return (call) => {
+    counters.add(call);
+    if (call.outcome !== 'failed' || !ending.finished || ending.reason !== undefined) return;
+    const message = `A call of ${call.tool} that the play did not await failed.`;
+    emit({ type: 'play.unawaited', level: 'warn', message });
+  };
 }
 
 function emitter(deps: RunDeps, run: RunRecord, hub: EventHub): AttemptContext['emit'] {

@@ -1,3 +1,4 @@
+import { releasedClaims } from '../dataset/index.ts';
 import type { EventHub } from '../observe/index.ts';
 import { CallsheetError, RunFatalError, StaleAttemptError } from '../sdk/index.ts';
 import type { RunRecord, RunStatus } from '../store/index.ts';
@@ -93,11 +94,10 @@ const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {
 /** Writes how the attempt ended; a failed write is itself how it ended. */
 async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Promise<Outcome> {
   const fence = { runNo: run.no, attempt: run.attempt };
-  // What a run claimed and did not finish is free for the next one.
-  const releases = outcome.kind === 'failed' || outcome.kind === 'cancelled';
   try {
+    const releases = outcome.kind === 'failed' || outcome.kind === 'cancelled';
     await deps.committer.commit([
-      ...(releases ? [{ kind: 'releaseClaims' as const, fence }] : []),
+      ...(releases ? await releasedClaims(deps.store.datasets, { runNo: run.no, play: run.play, fence }) : []),
       {
         kind: 'runState',
         fence,

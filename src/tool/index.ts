@@ -3,11 +3,10 @@ export { answerText } from './body-text.ts';
 export { buildCatalogue, type Catalogue, type CatalogueOptions } from './catalogue.ts';
 export { fixtureTransport, recordingTransport } from './fixtures.ts';
 export { type FunctionTransportOptions, functionTransport } from './function-transport.ts';
-export { type ExchangeOptions, type HttpClient, type HttpClientOptions, openHttpClient } from './http-client.ts';
+export type { ExchangeOptions, HttpClient, HttpClientOptions } from './http-client.ts';
 export type { Exchanged, HttpBreak, HttpResponse } from './http-exchange.ts';
 export type { HttpRequest } from './http-request.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
-export { keptHeaders, requestIdOf } from './kept-headers.ts';
 export type {
   CatalogueTool,
   Delivered,

@@ -5,12 +5,7 @@ import { loadModule } from '../play/index.ts';
 import { durationMs } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError, isTool, type Tool } from '../sdk/index.ts';
 
-export const CONFIG_NAMES = [
-  'callsheet.config.ts',
-  'callsheet.config.js',
-  'callsheet.config.mjs',
-  'callsheet.config.json',
-];
+const CONFIG_NAMES = ['callsheet.config.ts', 'callsheet.config.js', 'callsheet.config.mjs', 'callsheet.config.json'];
 
 /** The nearest folder upwards with a config or a `.callsheet` folder; else `from` itself. */
 export function findWorkspace(from: string): string {

@@ -1,3 +1,4 @@
+import { isGone } from '../engine/index.ts';
 import type { ReportSource } from '../report/index.ts';
 import type { Workspace } from './open.ts';
 
@@ -11,5 +12,6 @@ export function reportSource(workspace: Workspace): ReportSource {
     datasets: store.datasets,
     filesDir: paths.files,
     now: () => clock.now(),
+    isGone,
   };
 }

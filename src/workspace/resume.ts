@@ -1,10 +1,10 @@
-import { type ReportSource, runReport, shownStatus } from '../report/index.ts';
+import { type ReportSource, runReport, statusIn } from '../report/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 
 /** Throws RUN_NOT_RESUMABLE where nothing of the run is left to do. */
 export async function assertResumable(source: ReportSource, run: RunRecord, retryFailed: boolean): Promise<void> {
-  const status = shownStatus(run, source.now());
+  const status = statusIn(source, run);
   if (status !== 'completed' && status !== 'cancelled') return;
   const { datasets } = await runReport(source, run);
   const failed = datasets.reduce((sum, dataset) => sum + dataset.failed, 0);
@@ -20,6 +20,7 @@ export async function assertResumable(source: ReportSource, run: RunRecord, retr
     next: [
       ...(status === 'completed' && failed > 0 ? [`callsheet runs resume ${run.id} --retry-failed`] : []),
       `callsheet runs show ${run.id}`,
+      ...(datasets.length > 0 ? [`callsheet runs export ${run.id} -o out.csv`] : []),
     ],
   });
 }

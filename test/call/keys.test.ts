@@ -93,11 +93,12 @@ describe('a write', () => {
       const send = (id) => ctx.tools.execute({ id, tool: 'acme.send', input: { to: 'ada' } });
       const [a, b] = await Promise.all([send('same'), send('same')]);
       const c = await send('other');
-      return [a, b, c].map((call) => [call.execution.source, call.execution.callId]);
+      return [a, b, c].map((call) => [call.execution.source, call.execution.callId, call.execution.receiptKey]);
     }`;
     const first = await runPlay(workspace, source);
     expect(sent).toHaveLength(3);
     expect(new Set(first.result.map(([, callId]: string[]) => callId)).size).toBe(3);
+    expect(new Set(first.result.map(([, , receiptKey]: string[]) => receiptKey)).size).toBe(3);
     expect((await runPlay(workspace, source)).result.map(([how]: string[]) => how)).toEqual(['live', 'live', 'live']);
     expect(sent).toHaveLength(6);
 

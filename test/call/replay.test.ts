@@ -255,6 +255,30 @@ describe('an attempt that another one has overtaken', () => {
       expect(record).toMatchObject({ status: 'completed', attempt: 2 });
     },
   );
+
+  verifies('CALL-STALE-ATTEMPT-1', 'learns it from the first refused journal entry, and calls no further', async () => {
+    const held = latch();
+    const { tool, sent } = countedTool({}, async () => {
+      if (sent.length === 1) await held.opened;
+      return 1;
+    });
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const run = await queued(
+      now,
+      `async (ctx) => {
+        for (let n = 0; n < 20; n++) await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n }, refresh: true });
+      }`,
+    );
+    const stale = await now.engine.start(run.id);
+    await until(() => sent.length === 1);
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    expect((await attempt(later, run.id)).outcome.kind).toBe('completed');
+    expect(sent).toHaveLength(21);
+    held.open();
+    expect(await stale.outcome).toMatchObject({ kind: 'failed', error: { code: 'STALE_ATTEMPT' } });
+    expect(sent.length).toBeLessThanOrEqual(23);
+  });
 });
 
 describe('resume --retry-failed', () => {

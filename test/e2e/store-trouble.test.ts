@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
 import { verifies } from '../requirements.ts';
-import { cli, cliJson } from './harness/cli.ts';
+import { cliJson } from './harness/cli.ts';
 import { finderFiles, peopleCsv } from './harness/finder.ts';
 import { folder, putFiles } from './harness/folders.ts';
 import { countsOf, questionOf, recordedQuestions } from './harness/judge.ts';
@@ -114,28 +114,6 @@ verifies(
     expect(['OUTPUT_NOT_WRITABLE', 'STORE_FULL']).toContain(exported.error.code);
     expect(readFileSync(join(dir, 'out.csv'), 'utf8')).toBe('what was there before\n');
     expect(readdirSync(dir).sort()).toEqual(before);
-  },
-  TIMEOUT,
-);
-
-verifies(
-  ['CLI-INIT-1', 'CLI-HELP-1', 'CLI-WORKSPACE-1', 'SANDBOX-LEDGER-1'],
-  'init in an empty folder, then the commands that it prints, then a sandbox of its own with a ledger on disk',
-  async () => {
-    const dir = folder();
-    const made = await cli(dir, ['init']);
-    expect(made.exit).toBe(0);
-    const commands = `${made.stdout}\n${made.stderr}`.match(/callsheet (?!init)[^\n]+/g) ?? [];
-    expect(commands.length).toBeGreaterThan(0);
-    for (const command of commands) {
-      const ended = await cli(dir, command.trim().split(/\s+/).slice(1));
-      expect(ended, command).toMatchObject({ exit: 0 });
-    }
-    expect(existsSync(join(dir, 'out.csv'))).toBe(true);
-    writeFileSync(join(dir, 'find-email.play.ts'), '// mine\n');
-    const again = await cliJson(dir, ['init'], { exit: 2 });
-    expect(again.error.code).toBe('WORKSPACE_EXISTS');
-    expect(readFileSync(join(dir, 'find-email.play.ts'), 'utf8')).toBe('// mine\n');
   },
   TIMEOUT,
 );

@@ -21,13 +21,15 @@ export async function testProvider(
 ): Promise<TestProvider> {
   const requests: ProviderRequest[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer(async (incoming, response) => {
+  const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const { method = '', url = '', headers } = incoming;
-    const request = { method, url, headers, body: Buffer.concat(chunks).toString() };
-    requests.push(request);
-    answer(response, request, requests.length);
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const { method = '', url = '', headers } = incoming;
+      const request = { method, url, headers, body: Buffer.concat(chunks).toString() };
+      requests.push(request);
+      answer(response, request, requests.length);
+    });
   });
   server.on('connection', (socket) => {
     sockets.add(socket);

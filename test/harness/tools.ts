@@ -56,3 +56,25 @@ export async function until(condition: () => boolean): Promise<void> {
   }
   throw new Error('the condition did not come to hold');
 }
+
+/** Six rows, two at a time, each with one call. */
+export const ROWS = `async (ctx) => {
+  const rows = await ctx.dataset('rows', Array.from({ length: 6 }, (_, n) => ({ n })))
+    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
+    .run({ concurrency: 2 });
+  return (await rows.materialize()).map((row) => row.v);
+}`;
+
+/** Answers at once but for those inputs that are held. */
+export function heldTool(holds: (n: number) => boolean, more: object = {}) {
+  const gate = latch();
+  const counted = countedTool(more, async ({ n }, { signal }) => {
+    if (holds(n))
+      await Promise.race([
+        gate.opened,
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(endsAs('ambiguous')))),
+      ]);
+    return n;
+  });
+  return { ...counted, open: gate.open };
+}

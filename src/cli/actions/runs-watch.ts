@@ -1,4 +1,4 @@
-import { eventsOf, runReport, shownStatus } from '../../report/index.ts';
+import { eventsOf, runReport, statusIn } from '../../report/index.ts';
 import { sleep } from '../../scope/index.ts';
 import { existingRun, type RunProgress, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import { failureLines, failureOf } from '../failure.ts';
@@ -46,7 +46,7 @@ async function followed(terminal: Terminal, workspace: Workspace, id: string): P
         else if (event.level !== 'debug')
           view.print(`${event.level === 'info' ? '' : `${event.level}: `}${event.message}`);
       }
-      const status = shownStatus(run, clock.now());
+      const status = statusIn(source, run);
       if (status !== 'running' || terminal.readerGone) return run;
       await sleep(clock, POLL_MS);
     }

@@ -1,3 +1,4 @@
+import { releasedClaims } from '../../dataset/index.ts';
 import { EventHub } from '../../observe/index.ts';
 import { type AttemptView, Ending, executeAttempt, type RunDeps } from '../../run/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
@@ -62,7 +63,7 @@ export class LocalEngine implements Engine {
     ]);
     const fence = { runNo: run.no, attempt };
     await committer.commit([
-      { kind: 'releaseClaims', fence },
+      ...(await releasedClaims(this.#deps.store.datasets, { runNo: run.no, play: run.play, fence })),
       { kind: 'runState', fence, status: 'cancelled', at: now, error: null, result: null, wakeAt: null },
     ]);
   }

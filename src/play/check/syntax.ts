@@ -87,7 +87,7 @@ export function word(node: Syntax | undefined, field: string): string | undefine
   return typeof value === 'string' ? value : undefined;
 }
 
-export function unwrap(node: Syntax): Syntax {
+function unwrap(node: Syntax): Syntax {
   let inner = node;
   while (WRAPPERS.has(inner.type) && isSyntax(inner.expression)) inner = inner.expression;
   return inner;

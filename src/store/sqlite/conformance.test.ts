@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../scope/index.ts';
-import { describeStoreConformance, type OpenStore } from '../conformance.ts';
+import type { OpenStore } from '../conformance/samples.ts';
+import { describeStoreConformance } from '../conformance.ts';
 import type { Store } from '../port.ts';
 import { openSqliteStore } from './open.ts';
 

@@ -167,6 +167,25 @@ describe('a database that another process holds', () => {
     await store.close();
   });
 
+  it('gives no id twice where the other process bought something while it was waited for', async () => {
+    const clock = new VirtualClock();
+    const store = await open(clock);
+    const holder = new Database(path);
+    holder.begin();
+    const commit = store.commit(receipts(1, 10));
+    await clock.advance(5);
+    holder.run("INSERT INTO receipts VALUES (1, 7, 1, 0, 0, 'theirs', '', '', '', '1', NULL)");
+    holder.commit();
+    await clock.advance(100);
+    expect(await commit).toEqual([{ ok: true }]);
+    expect((await store.report.listReceipts({ limit: 9 })).map(({ id, key }) => [id, key === 'theirs'])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    holder.close();
+    await store.close();
+  });
+
   it('is waited for at open too', async () => {
     const clock = new VirtualClock();
     await (await open(clock)).close();

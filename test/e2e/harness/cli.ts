@@ -25,6 +25,8 @@ export interface Ended {
 export interface CliProcess {
   readonly pid: number;
   readonly ended: Promise<Ended>;
+  /** The first line on stdout; rejects where there is none. */
+  readonly firstLine: Promise<string>;
   kill(signal: NodeJS.Signals): void;
   /** Resolves once stderr holds this text; rejects where the process ends without it. */
   says(text: string): Promise<void>;
@@ -76,6 +78,15 @@ export function startCli(dir: string, args: readonly string[], options: CliOptio
       resolve({ exit, signal, stdout, stderr });
     });
   });
+  const firstLine = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', () => {
+      const [line = '', ...rest] = stdout.split('\n');
+      if (rest.length > 0) resolve(line);
+    });
+    void ended.then(() => reject(new Error(`the process ended without a line on stdout:\n${stderr}`)));
+  });
+  // Most processes are not asked for it.
+  firstLine.catch(() => {});
   const says = (text: string): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = (): void => {
@@ -87,7 +98,7 @@ export function startCli(dir: string, args: readonly string[], options: CliOptio
       look();
       void ended.then(() => reject(new Error(`the process ended without saying '${text}':\n${stderr}`)));
     });
-  return { pid: child.pid ?? -1, ended, kill: (signal) => void child.kill(signal), says };
+  return { pid: child.pid ?? -1, ended, firstLine, kill: (signal) => void child.kill(signal), says };
 }
 
 /** Runs a command to its end. */
