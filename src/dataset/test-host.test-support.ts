@@ -110,9 +110,7 @@ export interface TestRunOptions {
 /** An attempt of a run around the dataset room, with a clock that only tests move. */
 export function testRun(options: TestRunOptions = {}): TestRun {
   const store = options.store ?? new TestStore();
-  const runNo = options.runNo ?? 1;
-  const play = options.play ?? 'test-play';
-  const attempt = options.attempt ?? 1;
+  const { runNo = 1, play = 'test-play', attempt = 1 } = options;
   const clock = new VirtualClock();
   store.begin(runNo, attempt, play);
   const fence: Fence = { runNo, attempt };

@@ -7,6 +7,7 @@ import type { JsonValue, Play } from '../sdk/index.ts';
 import { createCommitter, MemoryStore, type RunRecord } from '../store/index.ts';
 import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
+import { captureConsole } from './console.ts';
 import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import { Ending } from './ending.ts';
@@ -57,6 +58,8 @@ export async function planAttempt(deps: RunDeps, order: PlanOrder): Promise<Plan
   const answered = new Map<string, { datasetNo: number; path: string; tool: string; calls: number }>();
   const context = planContext({ deps: { ...deps, store, committer }, order, run, ending, planning, answered, stops });
   let error: unknown;
+  // What the play says while it is planned, it says again when it runs.
+  const releaseConsole = captureConsole(() => {});
   const playing = (async (): Promise<void> => {
     try {
       await order.play(playCtx(context) as never, order.input);
@@ -69,6 +72,7 @@ export async function planAttempt(deps: RunDeps, order: PlanOrder): Promise<Plan
   ending.finish();
   await ending.idle();
   ending.close();
+  releaseConsole();
   if (ending.reason?.kind === 'fatal') error = ending.reason.error;
   const frames = await store.datasets.frames(run.no);
   return {

@@ -20,6 +20,7 @@ import {
 } from '../tool/index.ts';
 import { callProcess } from './call-process.ts';
 import { findWorkspace, loadConfig } from './config.ts';
+import { keepHeapSmall } from './heap.ts';
 import { type LocalSandbox, openLocalSandbox } from './local-sandbox.ts';
 import { makeHome, type WorkspacePaths, workspacePaths } from './paths.ts';
 import { RELEASE } from './release.ts';
@@ -88,10 +89,10 @@ async function open(options: OpenOptions): Promise<Workspace> {
   await catalogue.prepare();
   const secrets = secretsOf(paths, env);
   const store = await openSqliteStore({ path: paths.database, clock, release: RELEASE });
-  const sandbox =
-    mode === 'live' && usesSandbox(catalogue)
-      ? await openLocalSandbox({ env, ledgerFile: paths.sandboxLedger })
-      : undefined;
+  const sandbox = await sandboxOf({ env, mode, catalogue, ledgerFile: paths.sandboxLedger }).catch(async (error) => {
+    await store.close();
+    throw error;
+  });
   const transport = transportOf(options, { clock, secrets, catalogue, sandboxUrl: sandbox?.url });
   const calls = callProcess({ config, catalogue, store, transport, clock, chance });
   const { committer } = calls;
@@ -121,6 +122,7 @@ async function open(options: OpenOptions): Promise<Workspace> {
     sandbox,
     mode,
   } as const;
+  keepHeapSmall();
   return { ...parts, engine: new LocalEngine(deps), close: () => closeAll({ transport, sandbox, store, committer }) };
 }
 
@@ -135,8 +137,14 @@ function secretsOf(paths: WorkspacePaths, env: OpenOptions['env']): Secrets {
   });
 }
 
-function usesSandbox(catalogue: Catalogue): boolean {
-  return catalogue.list().some((tool) => tool.account.mode === 'sandbox');
+async function sandboxOf(of: {
+  readonly env: OpenOptions['env'];
+  readonly mode: Workspace['mode'];
+  readonly catalogue: Catalogue;
+  readonly ledgerFile: string;
+}): Promise<LocalSandbox | undefined> {
+  const isUsed = of.mode === 'live' && of.catalogue.list().some((tool) => tool.account.mode === 'sandbox');
+  return isUsed ? openLocalSandbox(of) : undefined;
 }
 
 function transportOf(
