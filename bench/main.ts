@@ -42,7 +42,9 @@ function line(figure: Figure): string {
   const { name, against, value, unit, least, most } = figure;
   const bar = least === undefined ? (most === undefined ? '' : `≤ ${most}`) : `≥ ${least}`;
   const verdict = bar === '' ? '' : holds(figure) ? 'ok' : 'MISSED';
-  return [name.padEnd(62), against.padEnd(38), `${rounded(value)} ${unit}`.padStart(10), bar.padStart(8), verdict].join('  ');
+  return [name.padEnd(62), against.padEnd(38), `${rounded(value)} ${unit}`.padStart(10), bar.padStart(8), verdict].join(
+    '  ',
+  );
 }
 
 const folder = mkdtempSync(join(options.folder, 'callsheet-bench-'));
@@ -60,7 +62,12 @@ const machine = {
   memoryGb: Math.round(totalmem() / 1e9),
 };
 mkdirSync(RESULTS, { recursive: true });
-const result = { machine, rounds: bench.rounds, quick: bench.quick, figures: figures.map((figure) => ({ ...figure, holds: holds(figure) })) };
+const result = {
+  machine,
+  rounds: bench.rounds,
+  quick: bench.quick,
+  figures: figures.map((figure) => ({ ...figure, holds: holds(figure) })),
+};
 writeFileSync(join(RESULTS, 'latest.json'), `${JSON.stringify(result, null, 2)}\n`);
 process.stdout.write(`${figures.map(line).join('\n')}\n`);
 process.exitCode = figures.every(holds) ? 0 : 1;

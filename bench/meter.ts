@@ -9,7 +9,11 @@ export interface Figures {
   readonly mainSeconds: number;
   /** Longest time for which the event loop did not turn, in ms. */
   readonly stallMs: number;
+  /** Most processor time between two chances to turn, in ms: what of a stall is not the disk's or other processes' doing. */
+  readonly busyMs: number;
 }
+
+const LOOK_MS = 5;
 
 /** Measures this process from its making until `stop`. */
 export class Meter {
@@ -17,9 +21,13 @@ export class Meter {
   readonly #main = process.threadCpuUsage();
   readonly #began = performance.now();
   readonly #delay = monitorEventLoopDelay({ resolution: 1 });
+  readonly #timer: NodeJS.Timeout;
+  #looked = process.threadCpuUsage();
+  #busyMs = 0;
 
   constructor() {
     this.#delay.enable();
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
   stop(): Figures {
@@ -27,8 +35,21 @@ export class Meter {
     const { user, system } = process.cpuUsage(this.#cpu);
     const main = process.threadCpuUsage(this.#main);
     this.#delay.disable();
+    clearInterval(this.#timer);
     const mainSeconds = (main.user + main.system) / 1e6;
-    return { seconds, cpuSeconds: (user + system) / 1e6, mainSeconds, stallMs: this.#delay.max / 1e6 };
+    return {
+      seconds,
+      cpuSeconds: (user + system) / 1e6,
+      mainSeconds,
+      stallMs: this.#delay.max / 1e6,
+      busyMs: this.#busyMs,
+    };
+  }
+
+  #look(): void {
+    const { user, system } = process.threadCpuUsage(this.#looked);
+    this.#looked = process.threadCpuUsage();
+    this.#busyMs = Math.max(this.#busyMs, (user + system) / 1000);
   }
 }
 

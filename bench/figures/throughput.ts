@@ -9,79 +9,97 @@ import { SMALL_ROWS, type Subject, writeSubject } from '../subject.ts';
 const ROWS = 100_000;
 const GROUP = 64;
 
+interface Round {
+  readonly bare: Figures;
+  readonly cold: ProductResult;
+  readonly statements: Figures;
+  readonly warm: ProductResult;
+}
+
 /** Durable calls a second against what SQLite can do, the warm rerun against the cold run, and the longest stall. */
 export async function throughput(bench: Bench): Promise<readonly Figure[]> {
   const calls = bench.size(ROWS);
   const subject: Subject = { ...SMALL_ROWS, source: 'csv', rows: calls };
   const log = join(bench.folder, 'statements.bin');
   await record(bench, { subject, log });
-  const rounds = await bench.repeat('throughput', async () => {
-    const place = (): string => {
-      const dir = bench.place();
-      mkdirSync(dir);
-      return dir;
-    };
-    const bare = await runProbe<Figures>('bare', { path: join(place(), 'bare.db'), calls, group: GROUP });
-    const dir = place();
-    await writeSubject(dir, subject);
-    const cold = await runProbe<ProductResult>('product', { dir });
-    const statements = await runProbe<Figures>('statements', { path: join(place(), 'same.db'), log });
-    const warm = await runProbe<ProductResult>('product', { dir });
-    if (cold.calls !== calls || warm.calls !== 0) throw new Error(`${cold.calls} and ${warm.calls} calls were made.`);
-    return { bare, cold, statements, warm };
-  });
-  const [bare, cold, statements, warm] = (['bare', 'cold', 'statements', 'warm'] as const).map((name) =>
-    medianOf(rounds, (round) => calls / round[name].seconds),
-  ) as [number, number, number, number];
-  const cpu = (name: 'bare' | 'cold' | 'statements' | 'warm'): number =>
-    medianOf(rounds, (round) => (round[name].cpuSeconds * 1e6) / calls);
-  const ratio = (name: 'bare' | 'statements'): number =>
-    medianOf(rounds, (round) => (100 * round[name].seconds) / round.cold.seconds);
+  const rounds = await bench.repeat('throughput', () => round(bench, { subject, log }));
+  const pace = (name: keyof Round): number => medianOf(rounds, (one) => calls / one[name].seconds);
+  const cpuMicros = (name: keyof Round): number => medianOf(rounds, (one) => (one[name].mainSeconds * 1e6) / calls);
+  const times = (name: keyof Round, of: keyof Round): number =>
+    medianOf(rounds, (one) => one[of].seconds / one[name].seconds);
+  const [cold, warm] = [pace('cold'), pace('warm')];
   return [
     {
       name: `durable calls a second, ${calls} rows`,
       against: 'bare grouped SQLite inserts',
-      value: ratio('bare'),
+      value: 100 * times('cold', 'bare'),
       unit: '%',
       least: 15,
-      from: { callsPerSecond: cold, bare, cpuMicrosPerCall: cpu('cold'), bareCpuMicros: cpu('bare') },
+      from: { cold, bare: pace('bare'), cpuMicros: cpuMicros('cold'), bareCpuMicros: cpuMicros('bare') },
     },
     {
       name: 'the same',
       against: 'the same statements, no pipeline',
-      value: ratio('statements'),
+      value: 100 * times('cold', 'statements'),
       unit: '%',
       least: 50,
-      from: { callsPerSecond: cold, statements, statementsCpuMicros: cpu('statements') },
+      from: { cold, statements: pace('statements'), statementsCpuMicros: cpuMicros('statements') },
     },
     {
       name: 'warm rerun, rows a second',
       against: 'the cold run',
-      value: medianOf(rounds, (round) => round.cold.seconds / round.warm.seconds),
+      value: times('warm', 'cold'),
       unit: '×',
       least: 1.3,
-      from: { warm, cold, warmCpuMicros: cpu('warm') },
+      from: { warm, cold, warmCpuMicros: cpuMicros('warm') },
     },
     {
       name: 'longest stall of the event loop',
       against: '–',
-      value: medianOf(rounds, (round) => round.cold.stallMs),
+      value: medianOf(rounds, (one) => one.cold.stallMs),
       unit: 'ms',
       most: 50,
-      from: { warm: medianOf(rounds, (round) => round.warm.stallMs) },
+      from: {
+        warm: medianOf(rounds, (one) => one.warm.stallMs),
+        cpuMs: medianOf(rounds, (one) => one.cold.busyMs),
+        warmCpuMs: medianOf(rounds, (one) => one.warm.busyMs),
+      },
     },
     {
       name: `peak RSS, ${calls} rows`,
       against: '–',
-      value: medianOf(rounds, (round) => round.cold.peakRssMb),
+      value: medianOf(rounds, (one) => one.cold.peakRssMb),
       unit: 'MB',
-      from: { warm: medianOf(rounds, (round) => round.warm.peakRssMb) },
+      from: { warm: medianOf(rounds, (one) => one.warm.peakRssMb) },
     },
   ];
 }
 
+async function round(
+  bench: Bench,
+  { subject, log }: { readonly subject: Subject; readonly log: string },
+): Promise<Round> {
+  const calls = subject.rows;
+  const place = (): string => {
+    const dir = bench.place();
+    mkdirSync(dir);
+    return dir;
+  };
+  const bare = await runProbe<Figures>('bare', { path: join(place(), 'bare.db'), calls, group: GROUP });
+  const dir = place();
+  await writeSubject(dir, subject);
+  const cold = await runProbe<ProductResult>('product', { dir });
+  const statements = await runProbe<Figures>('statements', { path: join(place(), 'same.db'), log });
+  const warm = await runProbe<ProductResult>('product', { dir });
+  if (cold.calls !== calls || warm.calls !== 0) throw new Error(`${cold.calls} and ${warm.calls} calls were made.`);
+  return { bare, cold, statements, warm };
+}
+
 /** One run whose statements are kept, to be executed again without the product around them. */
-async function record(bench: Bench, { subject, log }: { readonly subject: Subject; readonly log: string }): Promise<void> {
+async function record(
+  bench: Bench,
+  { subject, log }: { readonly subject: Subject; readonly log: string },
+): Promise<void> {
   const dir = bench.place();
   await writeSubject(dir, subject);
   process.env.BENCH_STATEMENTS = log;

@@ -33,6 +33,11 @@ export async function executeCall(run: CallRun, scope: Scope, args: readonly unk
 async function failed(run: CallRun, question: Question, error: unknown): Promise<unknown> {
   if (error instanceof ContractBroken) return breakContract(run, question, { broken: error, receiptId: null });
   if (error instanceof RunFatalError) run.raiseFatal(error);
+  const unready = error instanceof NotAnswered ? missingSecret(run, error) : undefined;
+  if (unready !== undefined) {
+    run.raiseFatal(unready);
+    return unready;
+  }
   const ended = error instanceof NotAnswered ? error : undefined;
   const told = ended === undefined ? error : failureError(question, ended.failure, ended.tries);
   // A refusal of the governor (limit exhausted, provider at a trickle) is how the call ended, too.
@@ -47,4 +52,16 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
     error: told as CallsheetError,
   });
   return told;
+}
+
+/** A secret that is not there is every row's matter, and nothing was sent: the run ends, and goes on once it is set. */
+function missingSecret(run: CallRun, { failure }: NotAnswered): RunFatalError | undefined {
+  const { error } = failure;
+  if (error?.code !== 'SECRET_MISSING') return undefined;
+  const { message, details, next } = error;
+  return new RunFatalError('SECRET_MISSING', message, {
+    details,
+    next: [...next, `callsheet runs resume ${run.runId}`],
+    cause: error,
+  });
 }

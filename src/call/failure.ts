@@ -14,7 +14,6 @@ import {
 import type { CatalogueTool, Failure } from '../tool/index.ts';
 import type { ContractBroken } from './contract.ts';
 
-
 /** What an error says of its call. */
 export interface FailedCall {
   readonly tool: CatalogueTool;

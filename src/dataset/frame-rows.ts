@@ -117,6 +117,7 @@ function valueBytes(value: unknown): number {
   if (typeof value === 'string') return value.length + 3;
   if (typeof value !== 'object' || value === null) return 8;
   let bytes = 2;
-  for (const [name, item] of Object.entries(value)) bytes += name.length + 4 + valueBytes(item);
+  for (const name of Object.keys(value))
+    bytes += name.length + 4 + valueBytes((value as Readonly<Record<string, unknown>>)[name]);
   return bytes;
 }

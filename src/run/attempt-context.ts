@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly concurrency: number | null;
   /** Take only the first n rows of every file. */
   readonly limit: number | null;
+  /** The text encoding of every CSV file whose play does not say; null to find it out. */
+  readonly encoding?: string | null;
   readonly refresh: 'all' | readonly string[];
   /** Set by a resume that also tries failed rows again. */
   readonly retryFailed?: boolean | undefined;

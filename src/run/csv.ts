@@ -33,6 +33,7 @@ export async function csvDataset(
       },
     );
   const { limit } = context.options;
+  const encoding = options.encoding ?? context.options.encoding ?? undefined;
   const { key, inputDigest } = boundaryIdentity(scope, {
     kind: 'csv',
     label: path,
@@ -48,7 +49,7 @@ export async function csvDataset(
   }
   const staged = await stageFile(resolvePath(context, path), {
     filesDir,
-    ...(options.encoding !== undefined && { encoding: options.encoding }),
+    ...(encoding !== undefined && { encoding }),
     ...(options.delimiter !== undefined && { delimiter: options.delimiter }),
   });
   const mapping = mappingOf(staged, options);

@@ -62,6 +62,8 @@ export class Scope {
   /** Column and steps from the row down to here: `email.hunter`. */
   readonly path: string;
   #prefix: string | undefined;
+  /** How the heads of this scope's rows begin, for the dataset whose row came last. */
+  #rowHead: { readonly datasetKey: string; readonly text: string } | undefined;
 
   private constructor(ground: Ground, path: string) {
     this.#ground = ground;
@@ -117,10 +119,16 @@ export class Scope {
         rowIdentity,
         place: { datasetNo: row.datasetNo, ordinal: row.ordinal },
         counters: new Counters(),
-        head: headOf({ playPath, datasetKey, rowIdentity }),
+        head: `${this.#rowHeadOf(datasetKey)},${JSON.stringify(rowIdentity)}`,
       },
       '',
     );
+  }
+
+  #rowHeadOf(datasetKey: string): string {
+    if (this.#rowHead?.datasetKey !== datasetKey)
+      this.#rowHead = { datasetKey, text: datasetHead(this.#ground.playPath, datasetKey) };
+    return this.#rowHead.text;
   }
 
   /** The scope of a column, or of a step below where this one stands. */
@@ -151,5 +159,9 @@ function headOf({
   datasetKey,
   rowIdentity,
 }: Pick<Ground, 'playPath' | 'datasetKey' | 'rowIdentity'>): string {
-  return `[${IDENTITY_FORMAT},${JSON.stringify(playPath)},${JSON.stringify(datasetKey)},${JSON.stringify(rowIdentity)}`;
+  return `${datasetHead(playPath, datasetKey)},${JSON.stringify(rowIdentity)}`;
+}
+
+function datasetHead(playPath: readonly string[], datasetKey: string | null): string {
+  return `[${IDENTITY_FORMAT},${JSON.stringify(playPath)},${JSON.stringify(datasetKey)}`;
 }

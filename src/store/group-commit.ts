@@ -18,8 +18,10 @@ export interface CommitterOptions {
 interface Waiting {
   readonly unit: Unit;
   readonly deferred: boolean;
-  /** Told undefined, or the unit's own error. */
-  readonly settle: ((error: unknown | undefined) => void) | undefined;
+  /** Told when the unit is durable; with undefined, so that a deferred unit's `settled` may stand here as well. */
+  readonly done: ((error: undefined) => void) | undefined;
+  /** Told the unit's own error. */
+  readonly failed: ((error: unknown) => void) | undefined;
 }
 
 interface Failure {
@@ -45,7 +47,7 @@ export function createCommitter(store: Store, options: CommitterOptions): Commit
  *  2. At most one group is under way; the next one gathers meanwhile.
  *  3. A group with a `commit` in it closes at the end of the turn of the event loop, never on a timer; one of deferred
  *     units only, at most 20 ms after the first of them, or after the group that was under way.
- *  4. `settle` is told only after the store has answered for the unit.
+ *  4. A waiter is told only after the store has answered for the unit.
  */
 class GroupCommit implements Committer {
   readonly #store: Store;
@@ -66,15 +68,14 @@ class GroupCommit implements Committer {
 
   commit(unit: Unit): Promise<void> {
     return new Promise((resolve, reject) => {
-      const settle = (error: unknown | undefined): void => (error === undefined ? resolve() : reject(error));
-      this.#queue.push({ unit, deferred: false, settle });
+      this.#queue.push({ unit, deferred: false, done: resolve, failed: reject });
       this.#urgent++;
       this.#schedule();
     });
   }
 
   defer(unit: Unit, settled?: (error: unknown | undefined) => void): void {
-    this.#queue.push({ unit, deferred: true, settle: settled });
+    this.#queue.push({ unit, deferred: true, done: settled, failed: settled });
     this.#schedule();
   }
 
@@ -89,7 +90,7 @@ class GroupCommit implements Committer {
         else reject(flush.failure.error);
       };
       // An empty unit never reaches the store, but comes out after all before it.
-      this.#queue.push({ unit: [], deferred: false, settle });
+      this.#queue.push({ unit: [], deferred: false, done: settle, failed: settle });
       this.#urgent++;
       this.#schedule();
     });
@@ -118,9 +119,12 @@ class GroupCommit implements Committer {
     let next = 0;
     for (const waiting of group) {
       const outcome = waiting.unit.length === 0 ? undefined : outcomes[next++];
-      const error = outcome?.ok === false ? outcome.error : undefined;
-      if (error !== undefined) this.#failed(waiting, error);
-      waiting.settle?.(error);
+      if (outcome?.ok !== false) {
+        waiting.done?.(undefined);
+        continue;
+      }
+      this.#failed(waiting, outcome.error);
+      waiting.failed?.(outcome.error);
     }
     this.#running = false;
     this.#schedule();

@@ -23,6 +23,7 @@ export async function planRun(workspace: Workspace, order: RunOrder): Promise<Pl
     maxCredits: order.maxCredits ?? loaded.play.options.billing?.maxCreditsPerRun ?? null,
     concurrency: order.concurrency ?? null,
     limit,
+    encoding: order.encoding ?? null,
     refresh: order.refresh ?? [],
     mode: workspace.mode,
   };

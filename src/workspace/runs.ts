@@ -14,6 +14,7 @@ export interface RunOrder {
   readonly maxCredits?: number | undefined;
   readonly concurrency?: number | undefined;
   readonly limit?: number | undefined;
+  readonly encoding?: string | undefined;
   readonly refresh?: 'all' | readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
 }
@@ -71,6 +72,7 @@ function runOptions(workspace: Workspace, order: RunOrder, loaded: Awaited<Retur
     playMaxCredits: loaded.play.options.billing?.maxCreditsPerRun ?? null,
     concurrency: order.concurrency ?? null,
     limit: order.limit ?? null,
+    encoding: order.encoding ?? null,
     refresh: order.refresh ?? [],
     mode: workspace.mode,
   };

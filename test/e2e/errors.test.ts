@@ -301,12 +301,12 @@ verifies(
       sandbox,
     );
     const live = ['--workspace', 'live'];
-    await cliJson(dir, ['run', 'live/find.play.ts', '--csv', 'people.csv', ...live], { env: sandbox.env, exit: 6 });
-    const { groups } = await cliJson(dir, ['runs', 'errors', 'last', ...live], { env: sandbox.env });
-    expect(groups).toHaveLength(1);
-    expect(groups[0]).toMatchObject({ code: 'SECRET_MISSING', count: 3 });
-    expect(groups[0].message).toContain('HUNTER_API_KEY');
-    expect(groups[0].next.join()).toContain('callsheet secrets set HUNTER_API_KEY');
+    const run = ['run', 'live/find.play.ts', '--csv', 'people.csv', ...live];
+    const { error } = await cliJson(dir, run, { env: sandbox.env, exit: 3 });
+    expect(error).toMatchObject({ code: 'SECRET_MISSING' });
+    expect(error.message).toContain('HUNTER_API_KEY');
+    expect(error.next.join()).toContain('callsheet secrets set HUNTER_API_KEY');
+    expect(error.next.join()).toContain('callsheet runs resume run_');
     expect(sandbox.ledger()).toHaveLength(0);
   },
   TIMEOUT,

@@ -6,6 +6,7 @@ import { withWorkspace } from '../with-workspace.ts';
 
 export interface PlanFlags extends InputFlags {
   readonly limit?: number;
+  readonly encoding?: string;
 }
 
 /** `plan`: what a run with this input would call and cost. */
@@ -13,7 +14,13 @@ export async function plan(call: Invocation<PlanFlags>): Promise<number> {
   const { terminal, args, flags } = call;
   const input = await inputOf(terminal, flags);
   return withWorkspace(call, async (workspace) => {
-    const planned = await planRun(workspace, { play: args[0] ?? '', cwd: terminal.cwd, input, limit: flags.limit });
+    const planned = await planRun(workspace, {
+      play: args[0] ?? '',
+      cwd: terminal.cwd,
+      input,
+      limit: flags.limit,
+      encoding: flags.encoding,
+    });
     if (terminal.json) await terminal.document(planned);
     else for (const line of planLines(planned)) await terminal.line(line);
     return 0;

@@ -10,6 +10,7 @@ import { finishRun, type OutputFlags, workOn } from '../work-on.ts';
 
 export interface RunFlags extends InputFlags, OutputFlags {
   readonly limit?: number;
+  readonly encoding?: string;
   readonly maxCredits?: number;
   readonly concurrency?: number;
   readonly refresh?: 'all' | readonly string[];
@@ -37,6 +38,7 @@ export async function run(call: Invocation<RunFlags>): Promise<number> {
     maxCredits: flags.maxCredits,
     concurrency: flags.concurrency,
     limit: flags.limit,
+    encoding: flags.encoding,
     refresh: flags.refresh,
     idempotencyKey: flags.idempotencyKey,
   };

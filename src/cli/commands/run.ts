@@ -26,6 +26,7 @@ export function declareRun(parts: Declaring): void {
     .option('--dataset <name>', 'the dataset that -o writes, where there are several')
     .option('--excel', 'write the CSV for spreadsheets: with BOM, nothing that they would execute')
     .option('--limit <n>', 'take the first n rows of every file', count)
+    .option('--encoding <name>', 'the text encoding of CSV files, such as windows-1252; found out by default')
     .option('--max-credits <n>', 'the most that the run may cost', credits)
     .option('--concurrency <n>', 'rows in flight at once', count)
     .option('--refresh [tools]', 'buy answers anew: of all read tools, or --refresh=tool,tool of those', refreshed)

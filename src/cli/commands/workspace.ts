@@ -39,7 +39,8 @@ export function declareWorkspace(parts: Declaring): void {
     .option('--input <json>', 'the input: JSON, @file, or - for stdin')
     .option('--csv <file>', "a file for the input field 'csv'")
     .option('--set <name=value>', 'one field of the input; may be repeated', collected)
-    .option('--limit <n>', 'take the first n rows of every file', count);
+    .option('--limit <n>', 'take the first n rows of every file', count)
+    .option('--encoding <name>', 'the text encoding of CSV files; found out by default');
   declare<SandboxFlags>(
     parts,
     {
