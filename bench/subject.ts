@@ -84,7 +84,7 @@ function playText(subject: Subject): string {
 const NOTE = ${JSON.stringify(noteOf(subject))};
 function* leads(rows) {
   for (let at = 0; at < rows; at++) {
-    const no = at % 100 < ${subject.repeatedPercent} && at > 100 ? at - 100 : at;
+    const no = at % 100 < ${subject.repeatedPercent} && at >= 100 ? at - 50 : at;
     yield { id: 'id' + no, first_name: 'person' + no, last_name: 'Ashvale', domain: 'company' + (no % 5000) + '.example', note: NOTE };
   }
 }
@@ -111,7 +111,7 @@ async function writeCsv(path: string, subject: Subject): Promise<void> {
   const file = await open(path, 'w');
   let text = 'id,first_name,last_name,domain,note\n';
   for (let at = 0; at < subject.rows; at++) {
-    const no = at % 100 < subject.repeatedPercent && at > 100 ? at - 100 : at;
+    const no = at % 100 < subject.repeatedPercent && at >= 100 ? at - 50 : at;
     text += `id${no},person${no},Ashvale,company${no % 5000}.example,${note}\n`;
     if (text.length < 1_000_000) continue;
     await file.appendFile(text);

@@ -51,7 +51,7 @@ describe('pins', () => {
     const { bin, exports, engines, type } = JSON.parse(text) as Record<string, unknown>;
     expect({ bin, entries: Object.keys(exports as object), engines, type }).toEqual({
       bin: { callsheet: 'dist/cli/bin.js' },
-      entries: ['.', './testing', './package.json'],
+      entries: ['.', './package.json'],
       engines: { node: '>=22.13' },
       type: 'module',
     });
