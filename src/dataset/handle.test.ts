@@ -124,7 +124,7 @@ describe('a dataset handle', () => {
 
   it('can be awaited, printed and asked for what it lacks without harm', async () => {
     const rows = await numbers(1);
-    expect(await rows).toBe(rows);
+    expect(await Promise.resolve(rows)).toBe(rows);
     expect((rows as unknown as { nothing: unknown }).nothing).toBeUndefined();
     expect(String(Object.prototype.toString.call(rows))).toBe('[object Object]');
   });

@@ -1,5 +1,6 @@
 import { CallsheetError, type PlayDataset, type PlayDatasetView } from '../sdk/index.ts';
 import type { FilePlan } from './plan.ts';
+import { isThenable } from './program.ts';
 
 /** Rows that can be read again and again, in order. */
 export interface RowStream {
@@ -122,8 +123,7 @@ function checked(method: 'filter' | 'map', callback: unknown): (row: unknown, in
   if (typeof callback !== 'function') return refuse();
   return async (row, index) => {
     const out: unknown = callback(row, index);
-    const thenable = typeof out === 'object' && out !== null && 'then' in out;
-    return await (thenable ? out : refuse());
+    return isThenable(out) ? await out : refuse();
   };
 }
 

@@ -150,7 +150,7 @@ describe('context', () => {
         error: { code: 'SECRET_MISSING' },
       });
       const late: Run = async (_input, { secret }) => {
-        await null;
+        await Promise.resolve();
         return secret('OTHER');
       };
       expect(await send(late)).toMatchObject({ ending: 'rejected', error: { code: 'SECRET_NOT_DECLARED' } });

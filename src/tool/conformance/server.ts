@@ -33,13 +33,15 @@ export async function webServer(
   answer: (response: ServerResponse, request: TestRequest) => void,
 ): Promise<{ readonly url: string; readonly requests: readonly TestRequest[] }> {
   const requests: TestRequest[] = [];
-  const server = createServer(async (incoming, response) => {
+  const server = createServer((incoming, response) => {
     const chunks: Buffer[] = [];
-    for await (const chunk of incoming) chunks.push(chunk as Buffer);
-    const { method = '', url = '', headers } = incoming;
-    const request = { method, url, headers, body: Buffer.concat(chunks) };
-    requests.push(request);
-    answer(response, request);
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const { method = '', url = '', headers } = incoming;
+      const request = { method, url, headers, body: Buffer.concat(chunks) };
+      requests.push(request);
+      answer(response, request);
+    });
   });
   return { url: `http://${await listening(server)}`, requests };
 }
