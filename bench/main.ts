@@ -16,6 +16,7 @@ import { million } from './figures/million.ts';
 import { resume } from './figures/resume.ts';
 import { startUp } from './figures/start-up.ts';
 import { throughput } from './figures/throughput.ts';
+import { buildProbes } from './probe.ts';
 
 const PARTS = { throughput, http, resume, pacing, 'start-up': startUp, million } as const;
 const RESULTS = join(import.meta.dirname, 'results');
@@ -50,6 +51,7 @@ function line(figure: Figure): string {
 const folder = mkdtempSync(join(options.folder, 'callsheet-bench-'));
 const bench = new Bench({ rounds: Number(options.rounds), quick: options.quick, folder });
 const figures: Figure[] = [];
+await buildProbes();
 try {
   for (const name of chosen()) figures.push(...(await PARTS[name](bench)));
 } finally {

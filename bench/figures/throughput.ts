@@ -19,7 +19,7 @@ interface Round {
 /** Durable calls a second against what SQLite can do, the warm rerun against the cold run, and the longest stall. */
 export async function throughput(bench: Bench): Promise<readonly Figure[]> {
   const calls = bench.size(ROWS);
-  const subject: Subject = { ...SMALL_ROWS, source: 'csv', rows: calls };
+  const subject: Subject = { ...SMALL_ROWS, source: 'iterable', rows: calls };
   const log = join(bench.folder, 'statements.bin');
   await record(bench, { subject, log });
   const rounds = await bench.repeat('throughput', () => round(bench, { subject, log }));

@@ -113,4 +113,12 @@ describe('what an answer cost', () => {
       view.data.n + view.input.q + (view.httpStatus === 200 ? 0.5 : 0);
     expect(read({ cost: { credits, max: 9 } }, some).credits).toBe(4.5);
   });
+
+  it('is a broken contract above the declared max: credits were reserved by that', () => {
+    const cost = { credits: () => 50, max: 1 };
+    expect(broken({ cost }, http(200, '{}'))).toMatchObject({
+      part: 'cost',
+      message: expect.stringContaining('max of 1'),
+    });
+  });
 });

@@ -111,6 +111,9 @@ function creditsOf(tool: CatalogueTool, view: CostView<never>): number {
   }
   if (typeof credits !== 'number' || !(credits >= 0) || !Number.isFinite(credits))
     throw new ContractBroken('cost', `returned ${describe(credits)} instead of a number of credits`);
+  // Credits were reserved by the declared maximum: a higher cost would go over a limit unasked.
+  if (credits > tool.maxCredits)
+    throw new ContractBroken('cost', `returned ${credits} credits, more than its declared max of ${tool.maxCredits}`);
   return credits;
 }
 

@@ -93,9 +93,24 @@ function receiptKeyOf(parts: {
   if (effect === 'write') reuse = `["write","${run.runId}","${callId}"]`;
   else if (tool.reuseScope === 'play') reuse = `["play",${JSON.stringify(run.play)}]`;
   else if (tool.reuseScope === 'run') reuse = `["run","${run.runId}"]`;
-  return digest(
-    `[${IDENTITY_FORMAT},"receipt",${JSON.stringify(tool.id)},${JSON.stringify(version)},"${inputDigest}",${tool.account.authScope},${reuse}]`,
-  );
+  return digest(`${receiptHead(tool, version)},"${inputDigest}",${tool.account.authScope},${reuse}]`);
+}
+
+const receiptHeads = new WeakMap<CatalogueTool, Map<string, string>>();
+
+/** How the canonical text of every receipt key of a tool's version begins. */
+function receiptHead(tool: CatalogueTool, version: string): string {
+  let heads = receiptHeads.get(tool);
+  if (heads === undefined) {
+    heads = new Map();
+    receiptHeads.set(tool, heads);
+  }
+  let head = heads.get(version);
+  if (head === undefined) {
+    head = `[${IDENTITY_FORMAT},"receipt",${JSON.stringify(tool.id)},${JSON.stringify(version)}`;
+    heads.set(version, head);
+  }
+  return head;
 }
 
 /** What goes out as the provider's idempotency key; the refusal number advances after a definite refusal only. */

@@ -23,15 +23,20 @@ export async function askBeforeSpending(terminal: Terminal, spending: Spending):
   const planned = await spending.most();
   const plan = typeof planned === 'number' ? undefined : planned;
   const most = typeof planned === 'number' ? planned : planned.credits.most;
-  if (most <= spending.confirmAbove) return;
-  const cost = `This may cost up to ${shownNumber(most)} credits`;
+  const isWhole = plan?.isWhole !== false;
+  if (most <= spending.confirmAbove && isWhole) return;
+  const cost = isWhole
+    ? `This may cost up to ${shownNumber(most)} credits`
+    : `Nobody can tell what this may cost (${plan?.notes.join(' ') ?? ''})`;
   if (terminal.interactive && !terminal.json) {
     if (plan !== undefined) for (const line of planLines(plan)) terminal.note(line);
     if (await saysYes(`${cost}. Go on? [y/N] `)) return;
   }
   throw new CallsheetError(
     'CONFIRMATION_NEEDED',
-    `${cost}, which is more than confirmAbove (${shownNumber(spending.confirmAbove)}), and nobody confirmed it.`,
+    isWhole
+      ? `${cost}, which is more than confirmAbove (${shownNumber(spending.confirmAbove)}), and nobody confirmed it.`
+      : `${cost}, and nobody confirmed it.`,
     {
       details: { credits: plan?.credits ?? { most }, confirmAbove: spending.confirmAbove },
       next: ['Add --yes to spend that.', 'Or add --max-credits <n> to spend at most n.'],

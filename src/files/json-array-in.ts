@@ -148,7 +148,7 @@ class ElementSplitter {
       after: 'there is more after the end of the array',
     }[place];
     return malformed({ path: this.#path, line: this.#line }, what, {
-      next: ['Give the rows as one JSON array of objects, or as JSON lines with `--format jsonl`.'],
+      next: ['Give the rows as one JSON array of objects, or as JSON lines in a file that ends in .jsonl.'],
     });
   }
 }

@@ -74,7 +74,7 @@ async function* lines(chunks: AsyncIterable<Buffer>, path: string): AsyncGenerat
 
 export function tooLarge(path: string, line: number): Error {
   return malformed({ path, line }, `the object that begins here is larger than ${MAX_ROW_BYTES / 1024 / 1024} MB`, {
-    next: ['JSON lines hold one object a line; a JSON array is read with `--format json`.'],
+    next: ['JSON lines hold one object a line; a JSON array belongs in a file that ends in .json.'],
   });
 }
 
@@ -103,7 +103,7 @@ export class ObjectReader {
       throw malformed({ path: this.#path, line }, `an object is expected here, not ${kindOf(value)}`, {
         next: [
           Array.isArray(value)
-            ? 'If the whole file is one array, read it with `--format json`.'
+            ? 'If the whole file is one array, name it with the ending .json.'
             : 'Give each row as an object such as {"name": "…"}.',
         ],
       });

@@ -16,7 +16,7 @@ export function exhausted(
     {
       details: { account: request.account.key, retryAt, reason: wait.reason },
       next: [
-        `callsheet runs rerun ${request.runId} --failed   (after ${retryAt})`,
+        `callsheet runs resume ${request.runId} --retry-failed   (after ${retryAt})`,
         'Or add another provider as a later leg with continueOnProviderUnavailable.',
       ],
     },
@@ -32,7 +32,7 @@ export function unavailable(request: PermitRequest, retryAfterMs: number): Provi
     {
       retryable: true,
       details: { account: request.account.key },
-      next: [`callsheet runs rerun ${request.runId} --failed   (once the provider works again)`],
+      next: [`callsheet runs resume ${request.runId} --retry-failed   (once the provider works again)`],
     },
   );
 }

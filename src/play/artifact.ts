@@ -115,7 +115,7 @@ function missing(hash: string, file: string, what: string): CallsheetError {
     next: [
       'Restore the file from a backup of .callsheet/artifacts.',
       'callsheet runs resume <run> --code <file.play.ts> (goes on under the code of today)',
-      'callsheet runs rerun <run> --code <file.play.ts> (a new run that reuses every receipt)',
+      'callsheet run <file.play.ts>   (a new run, which receipts answer)',
     ],
   });
 }

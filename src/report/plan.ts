@@ -36,6 +36,8 @@ export interface PlanJson {
   readonly seconds: { readonly atDeclaredLimits: number };
   /** What the numbers rest on where it is not every row: `{ rows, of }`, scaled up. */
   readonly sample: { readonly rows: number; readonly of: number } | null;
+  /** False where the play could not be followed to its end, so that it may cost more than `most`. */
+  readonly isWhole: boolean;
   /** What the plan could not see past. */
   readonly notes: readonly string[];
 }
@@ -95,6 +97,7 @@ export function planJson(facts: PlanFacts): PlanJson {
     credits: capped,
     seconds: { atDeclaredLimits: secondsAt(all, facts.experience) },
     sample: sample.rows < sample.of ? sample : null,
+    isWhole: counts.stops.length === 0,
     notes: notesOf(facts),
   };
 }

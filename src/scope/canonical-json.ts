@@ -63,7 +63,7 @@ function writeObject(value: object, path: string, depth: number): string {
     const item = record[key];
     if (item === undefined) continue;
     if (text.length > 1) text += ',';
-    text += `${quote(key, path)}:`;
+    text += quotedKey(key, path);
     text += typeof item === 'string' ? quote(item, path) : write(item, `${path}.${key}`, depth + 1);
   }
   return `${text}}`;
@@ -96,6 +96,18 @@ function refuseNonPlain(value: object, path: string): void {
 function quote(text: string, path: string): string {
   if (!text.isWellFormed()) throw new NotJsonError(path, 'a string with a lone surrogate');
   return JSON.stringify(text);
+}
+
+const quotedKeys = new Map<string, string>();
+const MOST_QUOTED_KEYS = 1_000;
+
+/** `"key":`. The same few keys come again in every row, so their texts are kept. */
+function quotedKey(key: string, path: string): string {
+  const known = quotedKeys.get(key);
+  if (known !== undefined) return known;
+  const quoted = `${quote(key, path)}:`;
+  if (quotedKeys.size < MOST_QUOTED_KEYS) quotedKeys.set(key, quoted);
+  return quoted;
 }
 
 /** A deep copy as plain JSON, by the same rules as `canonicalJson`. */

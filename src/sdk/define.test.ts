@@ -147,6 +147,9 @@ describe('defineTool', () => {
     refused(without('run'), /exactly one of `request` and `run`/);
     refused({ ...fine, request: () => ({ url: '/' }) }, /exactly one of `request` and `run`/);
     refused({ ...fine, cost: { credits: () => 1 } }, /`max`/);
+    // A mistyped cost or limit would be a tool that is free and unlimited.
+    refused({ ...fine, costs: { credits: 10 } }, /no option 'costs'/);
+    refused({ ...fine, limit: {} }, /no option 'limit'/);
     refused(undefined, /takes an object/);
     refused('hunter.find', /takes an object/);
   });

@@ -123,6 +123,23 @@ export interface FunctionTool<Input> extends ToolCommon<Input> {
 
 export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input>;
 
+const TOOL_OPTIONS: readonly string[] = [
+  ...['id', 'provider', 'version', 'description', 'effect', 'input', 'output', 'strict', 'secrets', 'extract', 'cost'],
+  ...[
+    'limits',
+    'idempotency',
+    'reads',
+    'reuse',
+    'timeoutMs',
+    'maxTries',
+    'request',
+    'noResult',
+    'response',
+    'classify',
+  ],
+  ...['run', 'batch', 'async', 'event', 'reconcile'],
+];
+
 const toolBrand: unique symbol = Symbol.for('callsheet.tool') as never;
 
 /** A tool as the catalogue takes it. The input type is erased: the catalogue validates before it calls. */
@@ -149,6 +166,11 @@ export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>)
   if (isFunction === isHttp) return refuse('exactly one of `request` and `run` must be a function');
   if (definition.cost && typeof definition.cost.credits === 'function' && definition.cost.max === undefined)
     return refuse('a cost that is a function must declare its `max`');
+  const unknown = Object.keys(definition).filter((name) => !TOOL_OPTIONS.includes(name));
+  if (unknown.length > 0)
+    return refuse(
+      `it has no option ${unknown.map((name) => `'${name}'`).join(', ')} (there is: ${TOOL_OPTIONS.join(', ')})`,
+    );
   for (const name of ['batch', 'async', 'event', 'reconcile'] as const)
     if (name in definition)
       throw new CallsheetError(

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CallsheetError } from '../sdk/index.ts';
 
@@ -38,7 +38,7 @@ export function makeHome(paths: WorkspacePaths): void {
     writeFileSync(join(paths.home, '.gitignore'), '*\n', { mode: 0o600, flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return;
+    if (code === 'EEXIST' && existsSync(paths.modules)) return;
     throw new CallsheetError(
       code === 'ENOSPC' ? 'STORE_FULL' : 'STORE_READ_ONLY',
       `The workspace folder ${paths.home} cannot be written (${code ?? String(error)}).`,

@@ -73,7 +73,8 @@ function runOptions(workspace: Workspace, order: RunOrder, loaded: Awaited<Retur
     concurrency: order.concurrency ?? null,
     limit: order.limit ?? null,
     encoding: order.encoding ?? null,
-    refresh: order.refresh ?? [],
+    // Recorded files are the only source where they are asked for: what an earlier replay kept must not stand in.
+    refresh: workspace.mode === 'fixture' ? 'all' : (order.refresh ?? []),
     mode: workspace.mode,
   };
 }

@@ -25,8 +25,8 @@ export async function writeStarter(dir: string): Promise<readonly string[]> {
   const made: string[] = [];
   for (const file of STARTER_FILES) {
     const path = join(dir, file.path);
-    await mkdir(dirname(path), { recursive: true });
     try {
+      await mkdir(dirname(path), { recursive: true });
       await writeFile(path, file.text, { flag: 'wx' });
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw existing(dir, [file.path]);

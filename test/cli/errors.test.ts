@@ -30,6 +30,7 @@ const CASES: readonly (readonly [string, string, number, RegExp])[] = [
   ['run upper.play.ts --csv rows.csv -o rows.csv', 'OUTPUT_IS_INPUT', 2, /rows\.csv/],
   ['run upper.play.ts --csv rows.csv -o no/such/out.csv', 'OUTPUT_FOLDER_MISSING', 2, /no\/such/],
   ['run paid.play.ts --csv rows.csv', 'CONFIRMATION_NEEDED', 2, /up to 6 credits.*confirmAbove \(5\)/],
+  ['run unseen.play.ts', 'CONFIRMATION_NEEDED', 2, /Nobody can tell what this may cost.*step 'texts'/],
   ['run throws.play.ts', 'PLAY_THREW', 1, /broken/],
   ['run upper.play.ts --input @gone.json', 'FILE_NOT_FOUND', 3, /gone\.json/],
   ['runs show run_none', 'RUN_NOT_FOUND', 4, /run_none/],

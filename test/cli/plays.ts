@@ -25,6 +25,13 @@ export const slow = defineTool<{ text: string }>({
   'upper.play.ts': playOf('upper', 'local.upper'),
   'picky.play.ts': playOf('picky', 'local.picky'),
   'paid.play.ts': playOf('paid', 'paid.lookup'),
+  'unseen.play.ts': `import { definePlay } from 'callsheet';
+export default definePlay('unseen', async (ctx) => {
+  const texts = await ctx.step('texts', () => ['a', 'b']);
+  for (const text of texts) await ctx.tools.execute({ id: 'paid', tool: 'paid.lookup', input: { text } });
+  return {};
+});
+`,
   'slow.play.ts': playOf('slow', 'local.slow'),
   'throws.play.ts': `import { definePlay } from 'callsheet';
 export default definePlay('throws', async (ctx) => { ctx.log('before'); console.log('on the console'); throw new Error('broken'); });

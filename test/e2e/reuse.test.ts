@@ -110,6 +110,11 @@ verifies(
     expect(await bought([...RUN, '--record', 'answers'], withKey('first'))).toBe(ROWS);
     const replayed = await cliJson(dir, [...RUN, ...fixtures], withKey('first'));
     expect(replayed.calls).toMatchObject({ live: ROWS, receipt: 0 });
+    // What an earlier replay kept does not stand in for the files of the next one.
+    expect((await cliJson(dir, [...RUN, ...fixtures], withKey('first'))).calls).toMatchObject({
+      live: ROWS,
+      receipt: 0,
+    });
     expect(await bought(RUN, withKey('rotated'))).toBe(0);
     putFiles(dir, { 'callsheet.config.ts': configText({ hunter: `mode: 'sandbox', account: 'team-b'` }) });
     expect(await bought(RUN, withKey('rotated'))).toBe(ROWS);

@@ -22,7 +22,10 @@ export async function runsExport(call: Invocation<ExportFlags>): Promise<number>
   return withWorkspace(call, async (workspace) => {
     const run = await existingRun(workspace, args[0] ?? '');
     const { output, ...how } = flags;
-    const ownFolder = join(workspace.paths.exports, `${run.id}.csv`);
+    const ownFolder = join(
+      workspace.paths.exports,
+      `${run.id}${flags.dataset === undefined ? '' : `.${encodeURIComponent(flags.dataset)}`}.csv`,
+    );
     const path = output === undefined ? ownFolder : resolve(terminal.cwd, output);
     const written = await exportDataset(reportSource(workspace), run, { ...how, path });
     if (terminal.json) await terminal.document(exportJson(run, written));

@@ -31,7 +31,7 @@ export function declareRun(parts: Declaring): void {
     .option('--concurrency <n>', 'rows in flight at once', count)
     .option('--refresh [tools]', 'buy answers anew: of all read tools, or --refresh=tool,tool of those', refreshed)
     .addOption(new Option('--fixtures <dir>', 'answer calls from recorded files only').conflicts(['record', 'refresh']))
-    .option('--record <dir>', 'also write every answer to this folder, for --fixtures')
+    .option('--record <dir>', 'also write every answer that is bought to this folder, for --fixtures')
     .option('--idempotency-key <key>', 'the same key starts one run, however often it is asked for')
     .option('--yes', 'spend without asking')
     .option('--no-progress', 'no live view')

@@ -117,3 +117,27 @@ it('finds every receipt whatever handles write, merge, fail and reopen', async (
     { numRuns: 25 },
   );
 }, 60_000);
+
+it('finds every key that was merged before it was opened, also after many look-ups in vain', async () => {
+  const before = await open(300);
+  for (let first = 0; first < 1_500; first += 50) await before.commit(units(names(first, 50)));
+  await before.close();
+  const store = await open(300);
+  expect(await found(store, names(2_000, 1_200))).toBe(0);
+  expect(await found(store, names(0, 1_500))).toBe(1_500);
+  expect(await found(store, names(2_000, 1_200))).toBe(0);
+  await store.commit(units(names(2_000, 50)));
+  expect(await found(store, names(0, 2_050))).toBe(1_550);
+  await store.close();
+});
+
+it('finds what another process merges while this one believes to know the whole table', async () => {
+  const [one, other] = [await open(300), await open(300)];
+  await one.commit(units(names(0, 50)));
+  expect(await found(one, names(0, 100))).toBe(50);
+  for (let first = 100; first < 1_600; first += 50) await other.commit(units(names(first, 50)));
+  expect(inDatabase().watermark).toBeGreaterThan(300);
+  expect(await found(one, names(0, 1_600))).toBe(1_550);
+  await one.close();
+  await other.close();
+});

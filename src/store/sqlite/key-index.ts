@@ -2,6 +2,7 @@ import { type Digest, digestPrefix48 } from '../../scope/index.ts';
 import { BatchInsert } from './batch-insert.ts';
 import type { Database } from './driver.ts';
 import { HashTable } from './hash-table.ts';
+import { KeyFilter } from './key-filter.ts';
 import { breathe } from './waiting.ts';
 
 /**
@@ -14,10 +15,14 @@ import { breathe } from './waiting.ts';
  * there are enough of them they become a lot, sorted, which is merged slice by slice with the commits that follow.
  * Neighbours in a lot share pages, and no commit merges more than a slice, so none stalls.
  *
+ * Most questions of a first run are new: a filter says so without a look at the table. What other processes, or earlier
+ * ones, have merged is read into it piece by piece once enough questions were looked up in vain.
+ *
  * Invariants
  *  1. Every committed receipt up to `seen` is in the tail, in the lot, or in the table.
  *  2. The watermark only moves to N when all receipts up to N are in the table; a half merged lot is merged again.
  *  3. `seen` grows with this connection's commits, and under the write lock includes those of all others.
+ *  4. The filter is used only while it has every hash of the table.
  */
 const SMALLEST_LOT = 8_192;
 const LARGEST_LOT = 65_536;
@@ -26,11 +31,16 @@ const LOT_SHARE = 1 / 16;
 const SMALLEST_SLICE = 64;
 const CATCH_UP_ROWS = 5_000;
 const PROBED_AT_ONCE = 32;
+/** Look-ups in vain after which reading the table into the filter is worth it. */
+const MISSES_BEFORE_FILLING = 1_024;
+const FILLED_AT_ONCE = 10_000;
 
 /** Numbers come as two JSON texts: one value for thousands of rows is far quicker than a row each. */
 const AFTER = `SELECT json_group_array(id) AS ids, json_group_array(key_hash48) AS hashes
   FROM (SELECT id, key_hash48 FROM receipts WHERE id > ? ORDER BY id LIMIT ${CATCH_UP_ROWS})`;
 const PROBE = `SELECT key_hash48, id FROM receipt_keys WHERE key_hash48 IN (${Array(PROBED_AT_ONCE).fill('?').join(',')})`;
+const HASHES = `SELECT json_group_array(hash) AS hashes
+  FROM (SELECT key_hash48 AS hash FROM receipt_keys WHERE key_hash48 > ? ORDER BY key_hash48 LIMIT ${FILLED_AT_ONCE})`;
 const WATERMARK = "SELECT value FROM meta WHERE name = 'keys_merged_to'";
 
 const MERGED = `INSERT OR REPLACE INTO meta VALUES ('keys_merged_to', max(?, coalesce((${WATERMARK}), 0)))`;
@@ -53,6 +63,10 @@ export class KeyIndex {
   #lot: Lot | undefined;
   #seen = 0;
   #dataVersion = -1;
+  readonly #filter = new KeyFilter();
+  /** The table is in the filter up to this hash; undefined where all of it is. */
+  #filledTo: number | undefined;
+  #misses = 0;
 
   /** `largestLot` is for tests, which want merging without 8,192 receipts. */
   constructor(db: Database, largestLot = LARGEST_LOT) {
@@ -69,6 +83,7 @@ export class KeyIndex {
   /** Takes in what other connections have written, in pieces between which the event loop turns. */
   async catchUp(): Promise<void> {
     while (this.#read()) await breathe();
+    if (this.#filledTo !== undefined && this.#misses >= MISSES_BEFORE_FILLING) this.#fill(this.#filledTo);
   }
 
   /** The same at once: for use under the write lock, after `catchUp`, when little can be missing. */
@@ -79,13 +94,14 @@ export class KeyIndex {
   /** Adds a receipt of this connection, once it is committed. */
   add(id: number, hash: number): void {
     this.#tail.add(hash, id);
+    this.#filter.add(hash);
     this.#seen = id;
   }
 
   /** Ids that may have these keys, for each key in ascending order. */
   candidates(keys: readonly Digest[]): readonly (readonly number[])[] {
     const hashes = keys.map(digestPrefix48);
-    const merged = this.#probe(hashes);
+    const merged = this.#merged(hashes);
     return hashes.map((hash) => {
       const ids = merged.get(hash) ?? [];
       this.#lot?.ids.find(hash, ids);
@@ -138,7 +154,11 @@ export class KeyIndex {
     const version = this.#db.dataVersion();
     if (version === this.#dataVersion) return false;
     const watermark = this.#watermark();
-    if (watermark > this.#seen) this.#seen = watermark;
+    if (watermark > this.#seen) {
+      this.#seen = watermark;
+      this.#filledTo = -1;
+      this.#misses = 0;
+    }
     // Another process may have merged the very lot that this one is at.
     if (this.#lot !== undefined && watermark >= this.#lot.upTo) this.#lot = undefined;
     const rows = this.#db.get<{ ids: string; hashes: string }>(AFTER, this.#seen);
@@ -165,6 +185,20 @@ export class KeyIndex {
     };
     this.#tail = new HashTable();
     return lot;
+  }
+
+  /** Reads the next piece of the table into the filter: a few milliseconds, so a piece with each look-up. */
+  #fill(from: number): void {
+    const hashes: number[] = JSON.parse(this.#db.get<{ hashes: string }>(HASHES, from)?.hashes ?? '[]');
+    for (const hash of hashes) this.#filter.add(hash);
+    this.#filledTo = hashes.length < FILLED_AT_ONCE ? undefined : hashes.at(-1);
+  }
+
+  #merged(hashes: readonly number[]): ReadonlyMap<number, number[]> {
+    if (this.#filledTo === undefined) return this.#probe(hashes.filter((hash) => this.#filter.mayHave(hash)));
+    const found = this.#probe(hashes);
+    this.#misses += hashes.length - found.size;
+    return found;
   }
 
   #probe(hashes: readonly number[]): ReadonlyMap<number, number[]> {
