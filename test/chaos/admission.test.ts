@@ -29,7 +29,7 @@ verifies(
     const sandbox = await watchedSandbox();
     const { env } = sandbox;
     const dir = folder({ ...finderFiles(peopleCsv(1)), 'pages.play.ts': PLAY });
-    const run = startCli(dir, ['run', 'pages.play.ts', '-o', 'out.csv', '--json'], { env });
+    const run = startCli(dir, ['run', 'pages.play.ts', '-o', 'out.csv', '--json', '--yes'], { env });
     // The third page never comes; its request is the next thing that the sandbox sees after the second answer.
     sandbox.setFaults([{ fault: 'hang', nth: 3 }]);
     await sandbox.at(2, () => {});
