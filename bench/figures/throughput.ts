@@ -14,6 +14,7 @@ interface Round {
   readonly cold: ProductResult;
   readonly statements: Figures;
   readonly warm: ProductResult;
+  readonly fromCsv: ProductResult;
 }
 
 /** Durable calls a second against what SQLite can do, the warm rerun against the cold run, and the longest stall. */
@@ -35,7 +36,13 @@ export async function throughput(bench: Bench): Promise<readonly Figure[]> {
       value: 100 * times('cold', 'bare'),
       unit: '%',
       least: 15,
-      from: { cold, bare: pace('bare'), cpuMicros: cpuMicros('cold'), bareCpuMicros: cpuMicros('bare') },
+      from: {
+        cold,
+        bare: pace('bare'),
+        fromCsv: pace('fromCsv'),
+        cpuMicros: cpuMicros('cold'),
+        bareCpuMicros: cpuMicros('bare'),
+      },
     },
     {
       name: 'the same',
@@ -92,7 +99,10 @@ async function round(
   const statements = await runProbe<Figures>('statements', { path: join(place(), 'same.db'), log });
   const warm = await runProbe<ProductResult>('product', { dir });
   if (cold.calls !== calls || warm.calls !== 0) throw new Error(`${cold.calls} and ${warm.calls} calls were made.`);
-  return { bare, cold, statements, warm };
+  const csv = place();
+  await writeSubject(csv, { ...subject, source: 'csv' });
+  const fromCsv = await runProbe<ProductResult>('product', { dir: csv });
+  return { bare, cold, statements, warm, fromCsv };
 }
 
 /** One run whose statements are kept, to be executed again without the product around them. */
