@@ -36,13 +36,7 @@ export async function throughput(bench: Bench): Promise<readonly Figure[]> {
       value: 100 * times('cold', 'bare'),
       unit: '%',
       least: 15,
-      from: {
-        cold,
-        bare: pace('bare'),
-        fromCsv: pace('fromCsv'),
-        cpuMicros: cpuMicros('cold'),
-        bareCpuMicros: cpuMicros('bare'),
-      },
+      from: { cold, bare: pace('bare'), cpuMicros: cpuMicros('cold'), fromCsv: pace('fromCsv') },
     },
     {
       name: 'the same',
@@ -66,11 +60,7 @@ export async function throughput(bench: Bench): Promise<readonly Figure[]> {
       value: medianOf(rounds, (one) => one.cold.stallMs),
       unit: 'ms',
       most: 50,
-      from: {
-        warm: medianOf(rounds, (one) => one.warm.stallMs),
-        cpuMs: medianOf(rounds, (one) => one.cold.busyMs),
-        warmCpuMs: medianOf(rounds, (one) => one.warm.busyMs),
-      },
+      from: { warm: medianOf(rounds, (one) => one.warm.stallMs), cpuMs: medianOf(rounds, (one) => one.cold.busyMs) },
     },
     {
       name: `peak RSS, ${calls} rows`,
