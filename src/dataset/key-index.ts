@@ -7,22 +7,32 @@
  * Invariants
  *  1. Two rows are the same key only if all 128 bits are: equal short hashes lead to a comparison, never to a verdict.
  *  2. Memory is 24 to 32 bytes a row: no strings, no objects for rows.
+ *  3. No key costs more than a few milliseconds: tables grow one at a time, each a small share of the whole (one table of
+ *     a million keys held the event loop for 200 ms).
  */
 
 export const KEY_BYTES = 16;
 const BLOCK_ROWS = 65_536;
 const WORDS = KEY_BYTES / 4;
+const TABLES = 64;
+const SMALLEST_TABLE = 16;
 
 interface Block {
   readonly bytes: Buffer;
   readonly words: Uint32Array;
 }
 
+/** Ordinal + 1 of the first row with a key; 0 is a free slot. Open addressing, at most 70% full. */
+interface Table {
+  slots: Int32Array;
+  distinct: number;
+}
+
 export class KeyIndex {
   readonly #blocks: Block[] = [];
-  /** Ordinal + 1 of the first row with a key; 0 is a free slot. Open addressing, at most 70% full. */
-  #slots = new Int32Array(1024);
-  #distinct = 0;
+  readonly #tables = Array.from({ length: TABLES }, (): Table => {
+    return { slots: new Int32Array(SMALLEST_TABLE), distinct: 0 };
+  });
   #size = 0;
   readonly #repeats = new Map<number, Int32Array>();
 
@@ -85,29 +95,32 @@ export class KeyIndex {
   }
 
   #claim(ordinal: number): number {
-    if ((this.#distinct + 1) * 10 > this.#slots.length * 7) this.#grow();
-    const mask = this.#slots.length - 1;
+    const table = this.#tables[this.#word(ordinal, 1) & (TABLES - 1)];
+    if (table === undefined) return -1;
+    if ((table.distinct + 1) * 10 > table.slots.length * 7) this.#grow(table);
+    const { slots } = table;
+    const mask = slots.length - 1;
     for (let slot = this.#word(ordinal, 0) & mask; ; slot = (slot + 1) & mask) {
-      const taken = this.#slots[slot] ?? 0;
+      const taken = slots[slot] ?? 0;
       if (taken === 0) {
-        this.#slots[slot] = ordinal + 1;
-        this.#distinct++;
+        slots[slot] = ordinal + 1;
+        table.distinct++;
         return -1;
       }
       if (this.#equal(taken - 1, ordinal)) return taken - 1;
     }
   }
 
-  #grow(): void {
-    const old = this.#slots;
-    this.#slots = new Int32Array(old.length * 2);
-    const mask = this.#slots.length - 1;
-    for (const taken of old) {
+  #grow(table: Table): void {
+    const slots = new Int32Array(table.slots.length * 2);
+    const mask = slots.length - 1;
+    for (const taken of table.slots) {
       if (taken === 0) continue;
       let slot = this.#word(taken - 1, 0) & mask;
-      while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-      this.#slots[slot] = taken;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = taken;
     }
+    table.slots = slots;
   }
 
   #word(ordinal: number, number: number): number {
