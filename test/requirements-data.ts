@@ -167,6 +167,8 @@ export const REQUIREMENTS = {
   'DATA-MEMORY-1': 'Memory is bounded by the pool and by bytes, not by the number of rows.',
   'DATA-NETNEW-1':
     'net_new admits no key that another run of the play has finished or claimed, and failure or cancel releases claims.',
+  'DATA-NETNEW-2':
+    'A run that fails or is cancelled frees the keys that it claimed, but for those of rows that it finished.',
   'DATA-VERSION-1': 'A later run never changes what an earlier one exports.',
   'DATA-PROGRESS-1': 'At any moment total = queued + active + waiting + completed + failed + skipped.',
   'DATA-PROGRESS-2': 'Counters come from what was recorded; started counts the rows of earlier attempts too.',

@@ -17,10 +17,8 @@ export interface Question {
   readonly receiptKey: Digest;
   /** Keys of compatible older versions, best first; empty for most tools. */
   readonly olderKeys: readonly Digest[];
-  /** True for reads that other calls may share. */
+  /** True for reads that may share an answer with other calls, stored or under way. */
   readonly shared: boolean;
-  /** Look for a stored answer at all? */
-  readonly reuse: boolean;
   /** Only receipts recorded at or after this instant (ms). */
   readonly notBefore: number | undefined;
   readonly timeoutMs: number;
@@ -50,7 +48,6 @@ function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Valid
   const occurrence = scope.occurrence(call);
   const callId = scope.identity('call', `${call},${occurrence}`);
   const effect = tool.effectOf(input);
-  const shared = effect !== 'write' && tool.reuseScope !== 'never';
   const refreshed = asked.refresh || asked.staleAfterSeconds === 0 || isRefreshed(run, tool, effect);
   const stale = asked.staleAfterSeconds ?? tool.staleAfterSeconds;
   const keyOf = (version: string): Digest => receiptKeyOf({ run, tool, version, inputDigest, callId, effect });
@@ -65,8 +62,7 @@ function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Valid
     callId,
     receiptKey: keyOf(tool.version),
     olderKeys: tool.versions.length > 1 ? tool.versions.slice(1).map(keyOf) : NO_KEYS,
-    shared: shared && !refreshed,
-    reuse: shared && !refreshed,
+    shared: effect !== 'write' && tool.reuseScope !== 'never' && !refreshed,
     notBefore: stale === undefined ? undefined : run.startedAt - stale * 1000,
     timeoutMs: asked.timeoutMs ?? tool.timeoutMs,
   };

@@ -164,22 +164,26 @@ describe('admission', () => {
     },
   );
 
-  it('frees the claims of rows that a failed run did not finish, and keeps those of rows that it did', async () => {
-    const test = testRun();
-    const failing = createDataset(test.host, 'people', [{ id: 'a' }, { id: 'b' }])
-      .withColumn('seen', ((row: { id: string }) => {
-        if (row.id === 'b') throw new Error('not this one');
-        return true;
-      }) as never)
-      .run({ key: 'id', mode: 'net_new' } as never);
-    await failing;
-    await test.store.commit([
-      await releasedClaims(test.host.reads, { runNo: 1, play: test.host.play, fence: test.host.fence }),
-    ]);
-    const second = testRun({ store: test.store, runNo: 2 });
-    const read = await run(second, [{ id: 'a' }, { id: 'b' }], { key: 'id', mode: 'net_new' });
-    expect(await read.materialize()).toEqual([{ id: 'b', seen: true }]);
-  });
+  verifies(
+    'DATA-NETNEW-2',
+    'frees the claims of rows that a failed run did not finish, and keeps those of rows that it did',
+    async () => {
+      const test = testRun();
+      const failing = createDataset(test.host, 'people', [{ id: 'a' }, { id: 'b' }])
+        .withColumn('seen', ((row: { id: string }) => {
+          if (row.id === 'b') throw new Error('not this one');
+          return true;
+        }) as never)
+        .run({ key: 'id', mode: 'net_new' } as never);
+      await failing;
+      await test.store.commit([
+        await releasedClaims(test.host.reads, { runNo: 1, play: test.host.play, fence: test.host.fence }),
+      ]);
+      const second = testRun({ store: test.store, runNo: 2 });
+      const read = await run(second, [{ id: 'a' }, { id: 'b' }], { key: 'id', mode: 'net_new' });
+      expect(await read.materialize()).toEqual([{ id: 'b', seen: true }]);
+    },
+  );
 
   it('ends the run where the store refuses the frame', async () => {
     const test = testRun();

@@ -3,34 +3,8 @@ import { verifies } from '../../test/requirements.ts';
 import { Gate } from '../scope/index.ts';
 import { RunFatalError, steps, ToolExecutionError } from '../sdk/index.ts';
 import { createDataset } from './builder.ts';
-import { datasetReader } from './reader.ts';
-import { type TestRun, testRun } from './test-host.test-support.ts';
-
-type Row = Record<string, unknown>;
-interface Chain {
-  withColumn(name: unknown, resolver: unknown, options?: unknown): Chain;
-  run(options?: unknown): Promise<{ materialize(): Promise<Row[]> }>;
-}
-
-const dataset = (test: TestRun, items: unknown, key: unknown = 'leads'): Chain =>
-  createDataset(test.host, key, items) as unknown as Chain;
-
-const facts = {
-  tool: 'hunter.find',
-  provider: 'hunter',
-  operation: 'find',
-  origin: 'provider',
-  category: 'upstream',
-} as const;
-
-async function readRows(test: TestRun): Promise<readonly Row[]> {
-  const [frame] = await test.store.reads.frames(1);
-  if (frame === undefined) return [];
-  const reader = datasetReader({ reads: test.store.reads, filesDir: '/nowhere', runNo: 1, frame });
-  const rows: Row[] = [];
-  for await (const piece of reader.rows()) rows.push(...(piece as unknown as Row[]));
-  return rows;
-}
+import { dataset, facts, type Row, readRows } from './chain.test-support.ts';
+import { testRun } from './test-host.test-support.ts';
 
 describe('columns', () => {
   verifies('DATA-COLUMN-1', 'run in order, each with the row so far, a ctx of its place and the index', async () => {

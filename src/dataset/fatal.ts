@@ -1,21 +1,22 @@
-import { CallsheetError, type RunFatalError as Fatal, RunFatalError } from '../sdk/index.ts';
+import { fatalForm } from '../scope/index.ts';
+import { RunFatalError } from '../sdk/index.ts';
 import type { Unit } from '../store/index.ts';
 import type { DatasetHost } from './host.ts';
 
 /** The run-fatal form of an error of the store: rows that cannot be written must not be run. */
-export function asFatal(error: unknown): Fatal {
-  if (error instanceof RunFatalError) return error;
-  if (error instanceof CallsheetError)
-    return new RunFatalError(error.code, error.message, { details: error.details, next: error.next, cause: error });
-  const message = error instanceof Error ? error.message : String(error);
-  return new RunFatalError('STORE_FAILED', `Rows could not be written: ${message}`, {
-    next: ['Mend the database or its disk, then: callsheet runs resume <run>'],
-    cause: error,
-  });
+export function asFatal(error: unknown): RunFatalError {
+  return fatalForm(
+    error,
+    (told) =>
+      new RunFatalError('STORE_FAILED', `Rows could not be written: ${told}`, {
+        next: ['Mend the database or its disk, then: callsheet runs resume <run>'],
+        cause: error,
+      }),
+  );
 }
 
 /** Tells the run that it ends with this error, and throws it. */
-export function endRun(host: DatasetHost, error: Fatal): never {
+export function endRun(host: DatasetHost, error: RunFatalError): never {
   host.raiseFatal(error);
   throw error;
 }

@@ -9,37 +9,11 @@ import {
   steps,
   ToolExecutionError,
 } from '../sdk/index.ts';
-import { createDataset } from './builder.ts';
+import { dataset, facts, type Row, readRows } from './chain.test-support.ts';
 import { runSteps } from './program.ts';
-import { datasetReader } from './reader.ts';
-import { type TestRun, testRun } from './test-host.test-support.ts';
+import { testRun } from './test-host.test-support.ts';
 
-type Row = Record<string, unknown>;
-interface Chain {
-  withColumn(name: unknown, resolver: unknown, options?: unknown): Chain;
-  run(options?: unknown): Promise<{ materialize(): Promise<Row[]> }>;
-}
-
-const dataset = (test: TestRun, items: unknown, key: unknown = 'leads'): Chain =>
-  createDataset(test.host, key, items) as unknown as Chain;
-
-const facts = {
-  tool: 'hunter.find',
-  provider: 'hunter',
-  operation: 'find',
-  origin: 'provider',
-  category: 'upstream',
-} as const;
 const transient = (): Error => new ProviderTransientError('PROVIDER_UPSTREAM', 'hunter is down', facts);
-
-async function readRows(test: TestRun): Promise<readonly Row[]> {
-  const [frame] = await test.store.reads.frames(1);
-  if (frame === undefined) return [];
-  const reader = datasetReader({ reads: test.store.reads, filesDir: '/nowhere', runNo: 1, frame });
-  const rows: Row[] = [];
-  for await (const piece of reader.rows()) rows.push(...(piece as unknown as Row[]));
-  return rows;
-}
 
 describe('steps programs in a column', () => {
   const program = steps<Row>()

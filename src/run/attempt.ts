@@ -1,8 +1,8 @@
 import { Journal, Settlements } from '../call/index.ts';
 import { createBudget, createRetryBudget } from '../governor/index.ts';
 import { CallCounters, type EventHub, type ObservedEvent } from '../observe/index.ts';
-import { durationMs, Scope } from '../scope/index.ts';
-import { CallsheetError, type JsonValue, type Play, RunFatalError } from '../sdk/index.ts';
+import { durationMs, fatalForm, Scope } from '../scope/index.ts';
+import { type JsonValue, type Play, RunFatalError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import type { AttemptContext, AttemptView, RunDeps, RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
@@ -55,13 +55,12 @@ async function drain(deps: RunDeps, ending: Ending): Promise<void> {
   }
 }
 
+/** A failed write of the attempt's own state is how the attempt ended. */
 export function asFatal(error: unknown): RunFatalError {
-  if (error instanceof RunFatalError) return error;
-  if (error instanceof CallsheetError) {
-    const { code, message, details, next } = error;
-    return new RunFatalError(code, message, { details, next, cause: error });
-  }
-  return new RunFatalError('INTERNAL', `A fault of Callsheet itself: ${String(error)}`, { cause: error });
+  return fatalForm(
+    error,
+    (told) => new RunFatalError('INTERNAL', `A fault of Callsheet itself: ${told}`, { cause: error }),
+  );
 }
 
 async function prepare(deps: RunDeps, parts: AttemptParts): Promise<{ play: Play; view: AttemptView }> {
@@ -86,12 +85,9 @@ async function contextOf(
   const boundaries = new Boundaries(deps.store.runs, deps.committer, run.no);
   if (attempt > 1)
     await Promise.all([journal.open({ retryFailed: options.retryFailed === true }), boundaries.load(0, [0])]);
-  const limits = [play.options.billing?.maxCreditsPerRun, options.maxCredits ?? undefined].filter(
-    (one) => one !== undefined,
-  );
   const settled = attempt > 1 ? await deps.store.calls.settledCredits(run.no) : 0;
   // What somebody says on the command line stands over what the play says.
-  const limit = options.maxCredits ?? limits[0];
+  const limit = options.maxCredits ?? play.options.billing?.maxCreditsPerRun;
   const calls = {
     process: deps.calls,
     runId: run.id,

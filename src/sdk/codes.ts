@@ -61,7 +61,6 @@ export const ERROR_CODES = {
   COLUMN_HIDES_INPUT: { exit: 1, means: 'A column would hide an input column.' },
   ROW_KEY_INVALID: { exit: 1, means: 'A row key is null, empty or not a scalar.' },
   ROW_KEY_UNSTABLE: { exit: 1, means: 'A key function gave another value on its second call.' },
-  ROW_KEY_DUPLICATE: { exit: 1, means: 'Two rows have the same key where that is refused.' },
   ROW_INVALID: { exit: 1, means: 'A row is not an object of JSON values.' },
   ROW_FAILED: { exit: 1, means: 'A row failed in a dataset whose onRowError is `fail`.' },
   COLUMN_FAILED: { exit: 1, means: 'A column resolver threw.' },
@@ -104,7 +103,6 @@ export const ERROR_CODES = {
   RUN_CANCELLED: { exit: 1, means: 'The run was cancelled.' },
   STALE_ATTEMPT: { exit: 1, means: 'A newer attempt of the run exists; this one may not write.' },
   OUT_OF_CREDITS: { exit: 1, means: 'The budget does not allow the next call.' },
-  CHILD_REFUSED: { exit: 1, means: 'A child play would be cyclic, too deep or too many.' },
   BOUNDARY_UNKNOWN: { exit: 1, means: 'The run holds a record that this release does not know.' },
   // store
   STORE_HELD: { exit: 1, means: 'Another process holds the database and does not let go.' },

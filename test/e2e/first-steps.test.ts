@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import { verifies } from '../requirements.ts';
 import { cli, cliJson, startCli } from './harness/cli.ts';
 import { finderFiles, peopleCsv } from './harness/finder.ts';
-import { folder } from './harness/folders.ts';
+import { demoFiles, folder } from './harness/folders.ts';
 
 const TIMEOUT = 120_000;
 
@@ -26,6 +26,20 @@ verifies(
     const again = await cliJson(dir, ['init'], { exit: 2 });
     expect(again.error.code).toBe('WORKSPACE_EXISTS');
     expect(readFileSync(join(dir, 'find-email.play.ts'), 'utf8')).toBe('// mine\n');
+  },
+  TIMEOUT,
+);
+
+verifies(
+  ['PLAY-FORMS-1', 'STEPS-ORDER-1'],
+  "the play of the README runs as it stands, over the demo's leads and tools",
+  async () => {
+    const readme = readFileSync(join(import.meta.dirname, '../../README.md'), 'utf8');
+    const play = /```ts\n(import \{ definePlay[\s\S]*?)```/.exec(readme)?.[1] ?? '';
+    const dir = folder({ ...demoFiles(10), 'readme.play.ts': play });
+    const { datasets, calls } = await cliJson(dir, ['run', 'readme.play.ts', '--csv', 'leads.csv', '--yes']);
+    expect(datasets).toMatchObject([{ key: 'leads', completed: 10, failed: 0 }]);
+    expect(calls.byTool['hunter.email_finder'].live).toBe(10);
   },
   TIMEOUT,
 );
