@@ -8,6 +8,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   RUN_NOT_FOUND: '`callsheet runs list` shows the runs of this workspace; `--workspace` chooses another one.',
   ROW_NOT_FOUND: 'Give the key as it stands in the data; `callsheet runs export <run> --rows all` shows all rows.',
   DATASET_NOT_FOUND: 'The message lists the datasets of the run; name one with `--dataset`.',
+  OPERATION_NOT_FOUND: '`callsheet runs errors <run>` lists the operations of the run that are in doubt.',
   RECEIPT_NOT_FOUND: '`callsheet receipts list` shows what is stored.',
   TOOL_NOT_FOUND: 'Check the spelling against the nearest names in the message, or see `callsheet tools list`.',
   NODE_TOO_OLD: 'Install a newer Node.js, or start with `npx callsheet` in a project that has it as a dependency.',
@@ -15,6 +16,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   TOOL_DEFINITION_INVALID: 'Mend what the message names in the `defineTool` call.',
   WORKSPACE_TOO_NEW: 'Install the release that the message names, or a newer one. Nothing was changed.',
   WORKSPACE_EXISTS: 'Choose another folder, or move the files that the message lists. Nothing was overwritten.',
+  WORKSPACE_NOT_FOUND: 'Correct the path, or make a workspace there with `callsheet init <dir>`.',
   NOT_YET_SUPPORTED: 'Leave this part out; CHANGELOG.md says which release brings it.',
   PLAY_FILE_NOT_FOUND: 'Check the path; it is taken from the current folder.',
   PLAY_SYNTAX: 'Mend the file at the line that the message names.',
@@ -26,7 +28,11 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   PLAY_INPUT_INVALID: 'Give the fields that the message names with `--input`, `--csv` or `--set`.',
   ARTIFACT_MISSING:
     'Put the file back into `.callsheet/artifacts`, or start a new run; receipts make it cost nothing twice.',
+  EDITION_UNKNOWN: 'Use the release that the run was started with, or a newer one.',
   PLAY_THREW: 'Mend the line that the message names and run again: answers that are paid for are reused.',
+  CHILD_REFUSED:
+    'Break the cycle or the depth that the message names; many inner items belong into a dataset of their own.',
+  EVENT_TIMED_OUT: "Start a new run, or let the play go on without an answer: onTimeout: 'null', or 'park' to wait on.",
   PLAY_TIMEOUT: 'Raise `runtime.timeout`, then `callsheet runs resume <run>`; what is recorded stays.',
   RESULT_NOT_JSON: 'Return plain JSON at the path that the message names: no functions, dates, classes or cycles.',
   FILE_NOT_FOUND: 'Check the path of the input file; it is taken from the current folder.',
@@ -40,6 +46,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   COLUMN_AMBIGUOUS: 'Say which header is meant with `columns: { name: "Header" }`.',
   OUTPUT_IS_INPUT: 'Choose another output path: an input is never overwritten.',
   OUTPUT_FOLDER_MISSING: 'Make the folder, or choose one that exists.',
+  OUTPUT_FORMAT_UNKNOWN: 'Give it a name that ends in `.csv` or `.jsonl`.',
   OUTPUT_NOT_WRITABLE: 'Free the path or choose another, then `callsheet runs export <run> -o <file>`.',
   SECRET_MISSING: '`callsheet secrets set <NAME>`, or set the variable in the environment or in `.env`.',
   SECRET_NOT_DECLARED: 'Add the name to `secrets: […]` of the play or tool.',
@@ -78,6 +85,10 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   TOOL_THREW: "Mend the tool's function and run again.",
   IN_DOUBT:
     'Look with the provider whether it was done, and settle it as the message says; it is never repeated unasked.',
+  WRITE_ALREADY_DONE:
+    'Keep the label and column of the write as they were; or send it again on purpose with `--resend`, or `--refresh=<tool>` on a rerun.',
+  RERUN_EMPTY:
+    'Nothing was started. `callsheet runs show <run>` and `callsheet runs export <run>` show what the rows are.',
   CALL_CANCELLED: '`callsheet runs resume <run>` goes on from here.',
   FETCH_HTTP: 'Handle the status with `throwOnError: false`, or mend the request.',
   FETCH_INVALID: 'Mend the request as the message says; nothing was sent.',
@@ -86,6 +97,12 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   RUN_INTERRUPTED: '`callsheet runs resume <run>` goes on from here.',
   RUN_HELD: 'Wait for the other process, or stop it; the message names it.',
   RUN_NOT_RESUMABLE: '`callsheet runs show <run>` shows its result; start a new run to do it again.',
+  RUN_FINISHED: 'Nothing in it waits any more: `callsheet runs show <run>` shows how it ended.',
+  SIGNAL_AMBIGUOUS: 'Name the run, `--row <key>` or `--wait <id>`, or answer all of them with `--all`.',
+  SIGNAL_UNAWAITED:
+    'Check the name of the event. `callsheet signal <run> …` keeps it for a wait to come; `callsheet runs show <run>` lists what a run waits for.',
+  WAIT_SETTLED: 'The first answer stands. `callsheet runs show <run>` lists what is still open.',
+  IDEMPOTENCY_CONFLICT: 'Look at the run that the message names, or use another key for another run.',
   RUN_CANCELLED: 'Start a new run: what was paid for is reused.',
   STALE_ATTEMPT: 'Nothing to do: the newer attempt goes on. Paid answers of this one are kept.',
   OUT_OF_CREDITS: '`callsheet runs resume <run> --max-credits <n>` goes on from here; nothing finished is lost.',

@@ -135,6 +135,27 @@ export const REQUIREMENTS = {
   'RETRY-WRITE-1': 'An ambiguous write without an idempotency key is never sent again: it ends in doubt.',
   'RETRY-PROGRESS-1': 'inProgress waits and asks again under the same key, and is not another try.',
 
+  // 30-calls: delivery that knows what it does not know
+  'INTENT-1': 'An intent is durable before a write without provider idempotency goes out, and is never sent twice.',
+  'INTENT-SITE-1':
+    'On a resume, a write whose place is recorded or intended with another input ends the run and is not sent.',
+  'INTENT-SITE-2':
+    'Branches that write at once may ask in another order on a resume without being taken for other writes.',
+  'INTENT-RECONCILE-1':
+    'reconcile of a tool decides on an intent without outcome; what it cannot tell, or fails to, stays in doubt.',
+  'INTENT-RESOLVE-1': 'runs resolve settles what is in doubt, and reruns inherit what is not resolved.',
+  'DOUBT-LISTED-1':
+    'An operation in doubt names the command that settles it, and runs errors lists it until it is settled.',
+  'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
+  'RETRY-CURSOR-2': 'A retry cursor is given to one call only, and a call that is answered at once writes none.',
+  'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 10.',
+  'RETRY-SECRET-1': 'A 401 or 403 reads the source of the secret again once and tries again if it changed.',
+  'RESCUE-1': 'A paid answer that the store cannot take goes to the rescue file and is imported at the next start.',
+  'RESCUE-2':
+    'Where the rescue file cannot take an answer, another file, the temporary folder or standard error does, in this order.',
+  'RESCUE-IMPORT-1':
+    'Rescued answers are imported by one process at a time, once each, and stay where they are until the store takes them.',
+
   // 40-datasets
   'DATA-ORDER-1': 'One admitted row in, one row out, in input order, whatever finishes first.',
   'DATA-SOURCES-1': 'Arrays, iterables, async iterables, datasets and files are all sources.',
@@ -213,6 +234,44 @@ export const REQUIREMENTS = {
   'STORE-BREAKER-1': 'A paid answer that cannot be stored stops all further provider calls of the process.',
   'STORE-MODE-1': 'Files of the workspace are made with user-only permissions.',
 
+  // 50-runs: what the store keeps of waits, signals, operations and reruns
+  'STORE-WAITS-1': 'A wait is armed once under its key: its number, policy and deadline stand, or nothing of it does.',
+  'STORE-WAITS-2':
+    'Answer against time-out is one transition of the store, by the policy that was saved: the first wins.',
+  'STORE-SIGNALS-1': 'A signal answers the first wait of its run, row and event, and survives reopening.',
+  'STORE-SIGNALS-2': 'A signal that comes before its wait is kept, and answers exactly one.',
+  'STORE-SIGNALS-3': 'A signal that several rows or runs, or nothing, could take is refused with the reason.',
+  'STORE-WAKE-1': 'A waiting run is due as soon as a wait of it is answered, also while its attempt was ending.',
+  'STORE-DUE-1':
+    'Due are queued runs whose time has come, woken or cancelled waiting ones, and those of dead processes.',
+  'STORE-OPERATIONS-1': 'Intents and retry cursors are durable by row and call.',
+  'STORE-OPERATIONS-2': 'An operation is in doubt until its call has an answer in the journal.',
+  'STORE-OPERATIONS-3':
+    'What somebody resolved as done is never written over; what was not done may be done again later.',
+  'STORE-COPY-1': 'A rerun begins with the frames, sources and finished rows of its source, all or none.',
+  'STORE-COPY-2': 'A rerun inherits what is in doubt in its source.',
+
+  // 50-runs: rerun, changed code, pinned code
+  'RERUN-EXACT-1': 'A rerun reuses the exact receipts of its source run, whatever their age, and though newer ones exist.',
+  'RERUN-EXACT-2':
+    'An answer of the source run serves only where tool version and account fit; where they do not it is told once and the call goes the normal way.',
+  'RERUN-FAILED-1': 'rerun --failed does failed and unfinished rows again, and keeps what all others have.',
+  'RERUN-SELECT-1': 'rerun takes --failed, --empty, --rows, --column, --refresh and --code.',
+  'RERUN-COLUMN-1': 'rerun --column evaluates the column and those after it; the cells before it are those of the source run.',
+  'RERUN-REFRESH-1': 'rerun --refresh buys reads anew, and does a write again only where its tool is named and somebody confirmed it.',
+  'RERUN-DOUBT-1': 'A write that is in doubt in the source run stays in doubt in a rerun until it is resolved, and is not sent.',
+  'RERUN-WRITE-1': 'A write that the source run has sent is never sent again by a rerun that was not asked to.',
+  'RERUN-CHAIN-1': 'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
+  'RERUN-CHILD-1': 'A child of a rerun is a rerun of the child of its source.',
+  'CODE-RESUME-1': 'Under changed code recorded calls that still exist are used, and finished rows stay.',
+  'CODE-COLUMNS-1': 'Where changed code gives a dataset other columns, its rows run again and are answered by what is recorded.',
+  'CODE-WRITE-1':
+    'Under changed code a write that was made for the same row is not sent again from another place or in another form without --resend.',
+  'CODE-REFUSED-1': 'Code of another play, or that keys a dataset otherwise, is refused for a run that has begun.',
+  'PINNED-CODE-1': 'A resume runs the bytes of the start, also when the play file is edited, moved or deleted.',
+  'PINNED-EDITION-1': 'A run whose contract edition this release does not know is refused.',
+  'PINNED-BOUNDARY-1': 'A record of a kind that this release does not know ends the run instead of being skipped.',
+
   // 70-interfaces: files
   'FILE-ENCODING-1': 'UTF-8 with and without BOM, UTF-16 and Windows-1252 are told apart, read right and reported.',
   'FILE-DELIMITER-1': 'Comma, semicolon, tab, pipe and a sep= line are recognised.',
@@ -276,33 +335,91 @@ export const REQUIREMENTS = {
   'SANDBOX-FAULTS-1': 'The sandbox can be slow, fail, reset before or after the work, and answer rubbish, when told.',
   'SANDBOX-LEDGER-1': 'The ledger lists what the sandbox did and charged.',
   'SANDBOX-LOOPBACK-1': 'What listens does so on loopback and checks Host.',
+
+  // 50-runs: suspension and events
+  'SUSPEND-NEVER-THROWN-1': 'A suspension is never thrown: no catch, finally, allSettled, race or retry loop sees it.',
+  'SUSPEND-OUTCOME-1':
+    'An attempt all of which waits ends suspended: the run is waiting, until an instant or for events.',
+  'SUSPEND-SLEEP-1': 'ctx.sleep is a durable timer: its instant is fixed when it is armed.',
+  'SUSPEND-PLACE-1': 'A wait that is over within two seconds is waited out in place.',
+  'SUSPEND-FLIGHT-1': 'Calls in flight at a suspension are recorded, and none starts after it.',
+  'SUSPEND-RACE-1': 'All waits that are reached before the attempt ends are armed; the first that is over wins a race.',
+  'SUSPEND-RACE-2': 'Code that may go on past an open wait does so in the next attempt, which comes at once.',
+  'SUSPEND-FATAL-1': 'A run-fatal error stands over every wait; a wait that is asked wrongly is refused.',
+  'SUSPEND-WAKE-1': 'An answer that comes while an attempt ends wakes the run at once.',
+  'SUSPEND-STEP-1': 'Nothing around a suspension is recorded: a step with a wait in it runs again.',
+  'SUSPEND-ROW-1': 'Inside a dataset a suspension parks that row only.',
+  'SUSPEND-READMIT-1': 'A parked row whose wait is over while the attempt runs is admitted again in it.',
+  'SUSPEND-MAXPARKED-1': 'No further row starts while maxParked rows are parked.',
+  'SUSPEND-SNAPSHOT-1': 'A resume admits the same rows from the frame, whatever the source says now.',
+  'SUSPEND-CRASH-1': 'A kill before a row is parked loses no answer and buys nothing again.',
+  'SUSPEND-DATASET-1': 'A wait, or a dataset that is parked, holds up no other dataset that has begun.',
+  'SUSPEND-STILL-1': 'A parked row that waits for nothing that has happened is not run again by the next attempt.',
+  'EVENT-DELIVERY-1':
+    'A signal is durable before it is acknowledged; early, late, double and wrong ones are each handled.',
+  'EVENT-TOOL-1': 'An event tool sends once, waits, and gives the answer as any call gives its own.',
+  'EVENT-TOOL-ONCE-1': 'Wherever its process dies, an event tool never sends twice, and an answer reaches its wait.',
+  'EVENT-TOOL-ROWS-1': 'Every row and every equal call of an event tool gets its own answer, in any order.',
+  'EVENT-TOOL-TIMEOUT-1':
+    'The finaliser of an event tool is done before its time-out counts; until then the wait stays open.',
+  'EVENT-TOOL-POLICY-1':
+    'Deadline and policy of an event tool are those of when it was armed, whatever the tool says later.',
+  'EVENT-TOOL-FAILS-1':
+    'An event tool that cannot ask, or cannot read an answer, says so; nothing is lost or asked again.',
+  'EVENT-TOOL-DEFINE-1': 'An event tool that contradicts itself is refused when it is defined or catalogued.',
+  'APPROVAL-1': 'human_approval sends nothing, says what it asks as a run event, and is answered by a signal.',
+  'APPROVAL-2': 'With choices, human_approval says whether the answer is one of them.',
+  'SLACK-CARD-1': 'A Slack card has the form that Slack takes, and is posted once however often its process dies.',
+  'SLACK-ANSWER-1': 'What is pressed in Slack is durable before Slack is told so, and reaches the row of its card.',
+  'SLACK-ANSWER-2': 'A second press changes nothing and is told so.',
+  'SLACK-SIGNATURE-1': 'An interaction whose signature is wrong, or too old, is refused with 401.',
+  'SLACK-TIMEOUT-1': 'A Slack card that nobody answered is closed before the time-out counts.',
+  'SLACK-ERRORS-1': 'An error that Slack reports under status 200 ends a call as what it means.',
+  'SLACK-RECEIVER-1': 'The receiver listens on loopback, checks Host, and refuses what is too large or no interaction.',
+  'EVENT-TIMEOUT-1':
+    'The time-out policy is saved when a wait is armed; answer against time-out is one atomic transition.',
+
+  // 50-runs: children
+  'CHILD-INLINE-1': 'An inline child has its own scope path, and its calls, cost and progress roll up.',
+  'CHILD-INLINE-2':
+    'A wait in an inline child suspends every scope around it; nothing of the child is recorded that hides it.',
+  'CHILD-INLINE-3': 'A failing child is for its parent to catch; a run-fatal error in it is for nobody.',
+  'CHILD-LIMITS-1': 'Cycles, depth over 8, more than 100 children of a row and a dataset in a row are refused.',
+  'CHILD-NAMED-1': 'A child is a handle or the name of a play that the artifact holds, exported or not.',
+  'CHILD-ASYNC-1': 'runPlayAsync starts exactly one run for an invocation key, over kills and resumes.',
+  'CHILD-ASYNC-2': 'The same invocation key with another play or input is NonDeterministicPlayError.',
+  'CHILD-BUDGET-1': 'A tree of runs draws on the limit of its root.',
+  'CHILD-LINEAGE-1': 'A started run knows its parent and root; cycles and depth are checked over runs, too.',
+  // signals, workers, detached and waiting runs
+  'SIGNAL-DURABLE-1':
+    'A signal is on disk before it is acknowledged, and says which rows it has answered, or that it is kept.',
+  'SIGNAL-EARLY-1': 'A signal that comes before its wait is kept for it, and answers it at once.',
+  'SIGNAL-DOUBLE-1': 'A wait is answered once: a second answer is refused, and so is a signal for a finished run.',
+  'SIGNAL-MATCH-1':
+    'A signal answers its event, run and row only; where several rows or runs match it lists them and needs --all.',
+  'WORKER-TAKES-1': 'A worker takes queued, woken and left runs, several at once, and none that a person interrupted.',
+  'WORKER-SIDE-1': 'Of several workers on one workspace each due run is worked on by one.',
+  'WORKER-TAKEOVER-1':
+    'A worker takes over the run of a killed process of its machine at once, and buys nothing again.',
+  'WORKER-FENCE-1': 'A worker that was stopped past its lease writes nothing more, and goes on with other runs.',
+  'WORKER-STOP-1':
+    'A worker that is told to stop lets calls in flight end and hands its runs back to be taken at once.',
+  'WORKER-ISOLATION-1': 'A run that cannot be worked on ends with its own error, and the worker goes on.',
+  'DETACH-1': 'run --detach makes a run for a worker, prints it and exits 5; an attached run is never taken by one.',
+  'WAITING-EXIT-1': 'A waiting run is no error: exit 5, what it waits for, and the commands that answer and resume it.',
+  'WAITING-RESUME-1': 'runs resume of a waiting run makes an attempt, and -o is written once it is completed.',
+  'WAITING-CANCEL-1': 'Cancelling a run that nobody works on ends it at once.',
+  'CANCEL-TREE-1': 'runs cancel --tree cancels a run and all runs below it, and says what became of each.',
+  'START-KEY-1': 'The same client idempotency key starts one run, and is refused for another play or input.',
+
+  // 80-quality: chaos
+  'CHAOS-POINTS-1':
+    'A process may die before any effect, again and again: results are those of an undisturbed run, no recorded operation is done again, and repeats never exceed what was in flight.',
 } as const satisfies Record<string, string>;
 
 /** Promises of later work. A test may name them already; none is required to. */
 export const LATER = {
   // stop anywhere
-  'SUSPEND-NEVER-THROWN-1': 'A suspension is never thrown: no catch, finally, allSettled, race or retry loop sees it.',
-  'SUSPEND-ROW-1': 'Inside a dataset a suspension parks that row only.',
-  'SUSPEND-FLIGHT-1': 'Calls in flight at a suspension are recorded, and queued ones never start.',
-  'SUSPEND-SLEEP-1': 'ctx.sleep is a durable timer.',
-  'EVENT-DELIVERY-1':
-    'A signal is durable before it is acknowledged; early, late, double and wrong ones are each handled.',
-  'EVENT-TIMEOUT-1':
-    'The time-out policy is saved when a wait is armed; answer against time-out is one atomic transition.',
-  'EVENT-TOOL-1': 'An event tool sends once, waits, and runs its finaliser before a time-out counts.',
-  'CHILD-INLINE-1': 'An inline child has its own scope path, and its calls, cost and progress roll up.',
-  'CHILD-LIMITS-1': 'Cycles, depth over 8 and more than 100 children of a row are refused.',
-  'CHILD-ASYNC-1': 'runPlayAsync starts exactly one run for an invocation key.',
-  'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
-  'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 10.',
-  'RETRY-SECRET-1': 'A 401 or 403 reads the source of the secret again once and tries again if it changed.',
-  'INTENT-1': 'An intent is durable before a write without provider idempotency goes out, and is never sent twice.',
-  'INTENT-RESOLVE-1': 'runs resolve settles what is in doubt, and reruns inherit what is not resolved.',
-  'RESCUE-1': 'A paid answer that the store cannot take goes to the rescue file and is imported at the next start.',
-  'RERUN-EXACT-1': 'A rerun reuses the exact receipts of its source run, whatever their age.',
-  'RERUN-SELECT-1': 'rerun takes --failed, --empty, --rows, --column, --refresh and --code.',
-  'START-KEY-1': 'The same client idempotency key starts one run.',
-  'WORKER-1': 'callsheet worker takes due and waiting runs, several at once, and stops gracefully.',
   'CHAOS-KILLS-1':
     'Over random kills the output bytes are those of an undisturbed run, and no recorded call is charged twice.',
   'GOLDEN-JOURNALS-1': 'Suspended runs of every release can be resumed by later ones.',

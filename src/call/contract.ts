@@ -29,6 +29,7 @@ interface HttpParts {
 
 /** Runs the tool's `response`, `extract` and `cost` over a raw answer. Throws `ContractBroken`. */
 export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer): Reading {
+  if (raw.kind === 'value' && raw.given === true) return readGiven(tool, raw.value);
   const read = raw.kind === 'value' ? readValue(raw.value) : readHttp(tool, input, raw);
   const data = (read.data ?? null) as JsonValue;
   return {
@@ -44,6 +45,23 @@ export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer
       httpStatus: raw.kind === 'http' ? raw.status : undefined,
     }),
   };
+}
+
+/** What people say of an operation need not have the form of an answer: it costs what is declared, and what it lacks is null. */
+function readGiven(tool: CatalogueTool, data: JsonValue): Reading {
+  const { status } = readValue(data);
+  const { cost, extract } = tool.definition;
+  const values: Record<string, JsonValue> = {};
+  for (const name of Object.keys(extract ?? {})) {
+    try {
+      values[name] = extracted(extract?.[name] ?? '', { data, meta: null, status });
+    } catch {
+      values[name] = null;
+    }
+  }
+  const perCall = typeof cost?.credits === 'number' && (cost.per !== 'result' || status === 'completed');
+  const credits = perCall ? (cost.credits as number) : 0;
+  return { status, data, meta: undefined, jobId: undefined, values, credits };
 }
 
 function readValue(value: JsonValue): ToolReading {
@@ -89,14 +107,17 @@ function valuesOf(definition: Tool, root: Readonly<Record<string, JsonValue>>): 
   if (extract === undefined) return NO_VALUES;
   const values: Record<string, JsonValue> = {};
   for (const name of Object.keys(extract)) {
-    const how = extract[name];
     try {
-      values[name] = (typeof how === 'function' ? (how(root.data) as JsonValue) : extractPath(root, how ?? '')) ?? null;
+      values[name] = extracted(extract[name] ?? '', root);
     } catch (error) {
       throw new ContractBroken('extract', `'${name}': ${messageOf(error)}`, error);
     }
   }
   return values;
+}
+
+function extracted(how: string | ((data: unknown) => unknown), root: Readonly<Record<string, JsonValue>>): JsonValue {
+  return (typeof how === 'function' ? (how(root.data) as JsonValue) : extractPath(root, how)) ?? null;
 }
 
 function creditsOf(tool: CatalogueTool, view: CostView<never>): number {

@@ -1,13 +1,25 @@
 import type { Budget, Governor, PersistenceBreaker, RetryBudget } from '../governor/index.ts';
 import type { Chance, Clock, Fence } from '../scope/index.ts';
 import type { RunFatalError } from '../sdk/index.ts';
-import type { CallReads, Committer } from '../store/index.ts';
-import type { Catalogue, Transport } from '../tool/index.ts';
+import type { CallReads, Committer, NewReceipt } from '../store/index.ts';
+import type { Catalogue, Reconcile, Transport } from '../tool/index.ts';
 import type { Claims } from './claims.ts';
 import type { Journal } from './journal.ts';
 import type { Lookup } from './lookup.ts';
 import type { Planning } from './planning.ts';
+import type { Rereads } from './rereads.ts';
 import type { Settlements } from './settlements.ts';
+import type { SourceRuns } from './source-run.ts';
+
+/** Where paid answers go that the store cannot take. */
+export interface Rescue {
+  /** An attempt begins: makes room for its answers as long as there is some. */
+  prepare(runId: string): Promise<void>;
+  /** Never throws; returns where the answer is now, for people ("in …"). Durable when it returns. */
+  save(runId: string, receipt: NewReceipt): string;
+  /** The attempt has ended: gives back the room, unless answers are in it. */
+  release(runId: string): void;
+}
 
 /** What all runs of one process share. */
 export interface CallProcess {
@@ -22,6 +34,11 @@ export interface CallProcess {
   readonly claims: Claims;
   readonly lookup: Lookup;
   readonly continueOnContractError: boolean;
+  readonly rescue: Rescue;
+  /** Asks a provider what became of a write; undefined where no provider is asked anything. */
+  readonly reconcile: Reconcile | undefined;
+  /** Reads the source of a secret anew; true where it has another value than before. */
+  rereadSecret(name: string): boolean;
   /** The path of a secret handle within a value, where there is one. */
   findSecretHandle(value: unknown): string | undefined;
 }
@@ -38,9 +55,16 @@ export interface CallRun {
   /** Tools whose receipts this run ignores: all of them, or these. */
   readonly refresh: 'all' | ReadonlySet<string>;
   readonly journal: Journal;
+  /** The runs that this one is a rerun of; undefined where it is none. */
+  readonly source?: SourceRuns | undefined;
+  /** True where the run, or a run that it comes from, went on under other code than it began with. */
+  readonly codeChanged?: boolean;
+  /** True where writes that these runs have made are made again wherever the code asks for them in another place or form. */
+  readonly resend?: boolean;
   readonly settlements: Settlements;
   readonly budget: Budget;
   readonly retries: RetryBudget;
+  readonly rereads: Rereads;
   /** Aborted when calls in flight must end now (a second signal). */
   readonly signal: AbortSignal;
   /** Aborted when nothing new may go out: with `Halted`, or with the error that ends the run. */

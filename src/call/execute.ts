@@ -1,10 +1,12 @@
 import type { Scope } from '../scope/index.ts';
 import { type CallsheetError, RunFatalError, ToolExecutionError, type ToolResult } from '../sdk/index.ts';
+import type { OperationRecord } from '../store/index.ts';
 import { acquire, type Found, NotAnswered } from './acquire.ts';
 import { ContractBroken } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { failureError } from './failure.ts';
 import { breakContract, finish } from './finish.ts';
+import { operationOf } from './intent.ts';
 import { type Question, questionOf } from './question.ts';
 import { journalFailure } from './record.ts';
 import { replay } from './replay.ts';
@@ -15,9 +17,19 @@ import { askedCall } from './request.ts';
  * delivery and record (acquire), then reading (finish).
  */
 export async function executeCall(run: CallRun, scope: Scope, args: readonly unknown[]): Promise<ToolResult> {
+  const asking = askQuestion(run, scope, args);
+  return answerQuestion(run, asking instanceof Promise ? await asking : asking);
+}
+
+/** What an author asks, validated and with its identity. */
+export function askQuestion(run: CallRun, scope: Scope, args: readonly unknown[]): Question | Promise<Question> {
   run.assertGoing();
-  const asking = questionOf(run, scope, askedCall(args));
-  const question = asking instanceof Promise ? await asking : asking;
+  return questionOf(run, scope, askedCall(args));
+}
+
+/** The result of a question, wherever its answer comes from. */
+export async function answerQuestion(run: CallRun, question: Question): Promise<ToolResult> {
+  const { scope } = question;
   const entry = run.journal.entry(scope.place, question.callId);
   if (entry !== undefined) return replay(run, question, entry);
   let found: Found;
@@ -50,8 +62,15 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
     durationMs: Math.round(ended?.durationMs ?? 0),
     at: run.process.clock.now(),
     error: told as CallsheetError,
+    operation: ended === undefined ? undefined : nextKey(run, question, ended),
   });
   return told;
+}
+
+/** A provider that keeps its refusals by our key would repeat them for ever: a retry of this failure has another key. */
+function nextKey(run: CallRun, question: Question, { refusals }: NotAnswered): OperationRecord | undefined {
+  if (refusals === 0 || !question.tool.sendsIdempotencyKey) return undefined;
+  return operationOf(run, question, { state: 'retrying', tries: 0, refusals, waitUntil: null });
 }
 
 /** A secret that is not there is every row's matter, and nothing was sent: the run ends, and goes on once it is set. */

@@ -21,7 +21,7 @@ function asked(more: { effect?: string; keyed?: boolean } = {}): Question {
     secrets: ['ACME_KEY'],
     sendsIdempotencyKey: keyed,
   };
-  return { label: 'look', tool, effect, callId: 'c1' } as unknown as Question;
+  return { label: 'look', tool, effect, callId: 'c1', scope: { runId: 'run_1' } } as unknown as Question;
 }
 
 const failed = (more: Partial<Failure>): Failure => ({ ending: 'rejected', message: 'acme said no', ...more });

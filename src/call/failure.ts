@@ -1,4 +1,4 @@
-import type { Digest } from '../scope/index.ts';
+import type { Digest, Scope } from '../scope/index.ts';
 import {
   CallsheetError,
   type Effect,
@@ -11,6 +11,7 @@ import {
   type ToolErrorFacts,
   ToolExecutionError,
 } from '../sdk/index.ts';
+import { callName } from '../store/index.ts';
 import type { CatalogueTool, Failure } from '../tool/index.ts';
 import type { ContractBroken } from './contract.ts';
 
@@ -20,6 +21,7 @@ export interface FailedCall {
   readonly label: string;
   readonly effect: Effect;
   readonly callId: Digest;
+  readonly scope: Pick<Scope, 'runId'>;
 }
 
 interface Kind {
@@ -94,16 +96,31 @@ export function failureError(question: FailedCall, failure: Failure, tries: numb
   const message = `Call '${label}' of ${tool.id}: ${failure.message}${told}.`;
   if (failure.ending === 'rejected') return new ToolExecutionError(code, message, facts, { details, next });
   if (failure.ending === 'ambiguous' && question.effect === 'write' && !tool.sendsIdempotencyKey)
-    return new InDoubtError(
-      'IN_DOUBT',
-      `${message} It may or may not have been done, so it is not sent again.`,
-      facts,
-      {
-        details: { ...details, callId: question.callId },
-        next: ['Ask the provider whether it was done before you repeat it.'],
-      },
-    );
+    return inDoubt(question, message, { facts, details });
   return new ProviderTransientError(code, message, facts, { details, next, retryable: true });
+}
+
+/** The error of a write that an earlier attempt may have sent. */
+export function doubtError(question: FailedCall, why: string): InDoubtError {
+  const { tool, label } = question;
+  const { id, provider } = tool;
+  const facts = { tool: id, provider, operation: label, origin: 'runtime', category: 'unknown' } as const;
+  return inDoubt(question, `Call '${label}' of ${id}: ${why}`, { facts, details: { ending: 'ambiguous' } });
+}
+
+function inDoubt(
+  { callId, scope }: FailedCall,
+  message: string,
+  { facts, details }: { readonly facts: ToolErrorFacts; readonly details: Readonly<Record<string, unknown>> },
+): InDoubtError {
+  const resolve = `callsheet runs resolve ${scope.runId} ${callName(callId)} --as`;
+  return new InDoubtError('IN_DOUBT', `${message} It may or may not have been done, so it is not sent again.`, facts, {
+    details: { ...details, callId },
+    next: [
+      `Ask the provider whether it was done. If it was not: ${resolve} not-done`,
+      `If it was: ${resolve} done --data '<its answer as JSON>'`,
+    ],
+  });
 }
 
 /** The error of a paid answer that the tool's own code cannot read. */

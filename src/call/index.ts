@@ -1,7 +1,12 @@
 export { Claims } from './claims.ts';
-export type { CallProcess, CallRun } from './env.ts';
-export { executeCall } from './execute.ts';
+export { readAnswer } from './contract.ts';
+export type { CallProcess, CallRun, Rescue } from './env.ts';
+export { answerQuestion, askQuestion, executeCall } from './execute.ts';
 export { Journal } from './journal.ts';
 export { Lookup } from './lookup.ts';
 export { type PlannedCall, Planning } from './planning.ts';
+export type { Question } from './question.ts';
+export { Rereads } from './rereads.ts';
+export { CallResult } from './result.ts';
 export { Settlements } from './settlements.ts';
+export { SourceRuns } from './source-run.ts';

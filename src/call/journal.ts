@@ -1,5 +1,5 @@
-import type { Digest, Place } from '../scope/index.ts';
-import type { CallEntry, CallReads, StoredReceipt } from '../store/index.ts';
+import type { Digest, Gate, Place } from '../scope/index.ts';
+import type { CallEntry, CallReads, OperationRecord, StoredReceipt } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
 
 /** What a call has paid for in an earlier attempt, and how much of that its run has settled. */
@@ -8,31 +8,48 @@ export interface Paid {
   readonly settled: number;
 }
 
+/** What earlier attempts left at one place. */
+interface Left {
+  readonly entries: ReadonlyMap<Digest, CallEntry>;
+  /** Operations of calls that no entry stands for; each is given out once. */
+  readonly open: Map<Digest, OperationRecord>;
+  /** Sites of writes, until the very same write is asked for again. */
+  readonly writes: Map<Digest, OperationRecord>;
+  readonly siteOf: ReadonlyMap<Digest, Digest>;
+  /** Calls that have an operation, given out or not. */
+  readonly begun: ReadonlySet<Digest>;
+}
+
+/** A write that was made, or may have been. */
+export type MadeWrite = Pick<CallEntry, 'callId' | 'path' | 'label' | 'tool' | 'inputDigest'>;
+
 /**
- * What this run has already ended, by place.
+ * What this run has already ended, or begun, by place.
  *
- * Owns: the journal entries of unfinished rows, loaded before such a row runs, and the receipts that a dead attempt
- * paid but did not settle.
+ * Owns: the journal entries and operations of unfinished rows, loaded before such a row runs, and the receipts that a
+ * dead attempt paid but did not settle.
  *
  * Invariants
- *  1. A first attempt reads nothing.
+ *  1. A first attempt of a run that is no rerun reads nothing.
  *  2. An entry, once loaded, answers its callId until its row is forgotten.
- *  3. An unsettled receipt is given out once, to the call that bought it.
+ *  3. An unsettled receipt is given out once, to the call that bought it; so is an operation.
  *  4. A retry of what failed forgets failures, but neither what they had paid for nor a write that is in doubt.
+ *  5. A doubt stands until somebody has said what became of its operation.
  */
 export class Journal {
   readonly #reads: CallReads;
   readonly #runNo: number;
-  readonly #places = new Map<string, ReadonlyMap<Digest, CallEntry>>();
+  readonly #places = new Map<string, Left>();
   readonly #unsettled = new Map<Digest, Paid>();
   readonly #warned = new Set<string>();
+  readonly #waiting = new WeakMap<Gate, { count: number }>();
 
   constructor(reads: CallReads, runNo: number) {
     this.#reads = reads;
     this.#runNo = runNo;
   }
 
-  /** Reads what outlived the last attempt: call once, on a later attempt, before the play runs. */
+  /** Reads what outlived the last attempt: call once, on a later attempt or a rerun, before the play runs. */
   async open(how: { readonly retryFailed?: boolean } = {}): Promise<void> {
     for (const receipt of await this.#reads.unsettledReceipts(this.#runNo))
       this.#unsettled.set(receipt.callId, { receipt, settled: 0 });
@@ -44,9 +61,15 @@ export class Journal {
     ordinals: readonly number[],
     { retryFailed = false }: { readonly retryFailed?: boolean } = {},
   ): Promise<void> {
-    for (const [ordinal, entries] of await this.#reads.journal(this.#runNo, datasetNo, ordinals)) {
-      const kept = retryFailed ? await this.#withoutFailures(entries) : entries;
-      this.#places.set(`${datasetNo}:${ordinal}`, new Map(kept.map((entry) => [entry.callId, entry])));
+    const [journal, operations] = await Promise.all([
+      this.#reads.journal(this.#runNo, datasetNo, ordinals),
+      this.#reads.operations(this.#runNo, datasetNo, ordinals),
+    ]);
+    for (const ordinal of new Set([...journal.keys(), ...operations.keys()])) {
+      const known = operations.get(ordinal) ?? [];
+      const { standing, again } = divided(journal.get(ordinal) ?? [], { known, retryFailed });
+      await this.#takePaid(again);
+      this.#places.set(`${datasetNo}:${ordinal}`, leftOf(standing, { known, again }));
     }
   }
 
@@ -55,8 +78,48 @@ export class Journal {
   }
 
   entry(place: Place, callId: Digest): CallEntry | undefined {
-    if (this.#places.size === 0) return undefined;
-    return this.#places.get(`${place.datasetNo}:${place.ordinal}`)?.get(callId);
+    const left = this.#left(place);
+    const entry = left?.entries.get(callId);
+    if (left !== undefined && entry !== undefined) claim(left, callId);
+    return entry;
+  }
+
+  /** What an earlier attempt had begun for this call and not ended: given out once. */
+  takeOperation(place: Place, callId: Digest): OperationRecord | undefined {
+    const left = this.#left(place);
+    if (left === undefined) return undefined;
+    const operation = left.open.get(callId);
+    left.open.delete(callId);
+    claim(left, callId);
+    return operation;
+  }
+
+  /** A write that an earlier attempt made or began at this very site, and that this one has not asked for again. */
+  writeAt(place: Place, site: Digest): OperationRecord | undefined {
+    return this.#left(place)?.writes.get(site);
+  }
+
+  /** Writes of this place that were made, or may have been. `keyed`: they go out under an idempotency key. */
+  *writesMade(place: Place, keyed: boolean): Generator<MadeWrite> {
+    const left = this.#left(place);
+    if (left === undefined) return;
+    for (const entry of left.entries.values()) if (entry.effect === 'write' && isMade(entry)) yield entry;
+    for (const operation of left.open.values()) if (mayBeMade(operation, keyed)) yield operation;
+  }
+
+  /** True where anything was begun for this call, whether or not it was given out. */
+  hasBegun(place: Place, callId: Digest): boolean {
+    return this.#left(place)?.begun.has(callId) === true;
+  }
+
+  /** How many calls of a scope wait for others of it, before they count as another write than before. */
+  waitingAt(gate: Gate): { count: number } {
+    let waiting = this.#waiting.get(gate);
+    if (waiting === undefined) {
+      waiting = { count: 0 };
+      this.#waiting.set(gate, waiting);
+    }
+    return waiting;
   }
 
   /** A receipt that this very call bought in an attempt that died before it could settle it. */
@@ -74,13 +137,73 @@ export class Journal {
     return true;
   }
 
+  #left(place: Place): Left | undefined {
+    return this.#places.size === 0 ? undefined : this.#places.get(`${place.datasetNo}:${place.ordinal}`);
+  }
+
   /** An answer that the tool could not read was paid for all the same, and is read again. */
-  async #withoutFailures(entries: readonly CallEntry[]): Promise<readonly CallEntry[]> {
-    const again = entries.filter((entry) => entry.error !== null && !isFinalFailure(entry.error));
+  async #takePaid(again: readonly CallEntry[]): Promise<void> {
     const paid = again.filter((entry) => entry.receiptId !== null);
+    if (paid.length === 0) return;
     const receipts = await this.#reads.receiptsByIds(paid.map((entry) => entry.receiptId ?? 0));
     for (const [index, receipt] of receipts.entries())
       if (receipt !== undefined) this.#unsettled.set(receipt.callId, { receipt, settled: paid[index]?.credits ?? 0 });
-    return entries.filter((entry) => !again.includes(entry));
   }
+}
+
+/** Entries that go on standing, and those whose calls are made again. */
+function divided(
+  entries: readonly CallEntry[],
+  { known, retryFailed }: { readonly known: readonly OperationRecord[]; readonly retryFailed: boolean },
+): { readonly standing: readonly CallEntry[]; readonly again: readonly CallEntry[] } {
+  const resolved = new Set(known.filter(isResolved).map((operation) => operation.callId));
+  const isAgain = (entry: CallEntry): boolean => {
+    if (entry.error === null) return false;
+    return isFinalFailure(entry.error) ? resolved.has(entry.callId) : retryFailed;
+  };
+  const { standing = [], again = [] } = Object.groupBy(entries, (entry) => (isAgain(entry) ? 'again' : 'standing'));
+  return { standing, again };
+}
+
+function isResolved({ state }: OperationRecord): boolean {
+  return state === 'done' || state === 'notDone';
+}
+
+function leftOf(
+  standing: readonly CallEntry[],
+  { known, again }: { readonly known: readonly OperationRecord[]; readonly again: readonly CallEntry[] },
+): Left {
+  const entries = new Map(standing.map((entry) => [entry.callId, entry]));
+  const failed = new Set(again.map((entry) => entry.callId));
+  const open = known
+    .filter((operation) => !entries.has(operation.callId))
+    .map((operation) => (failed.has(operation.callId) && !isResolved(operation) ? afresh(operation) : operation));
+  const writes = known.filter((operation) => operation.site !== operation.callId);
+  return {
+    entries,
+    open: new Map(open.map((operation) => [operation.callId, operation])),
+    writes: new Map(writes.map((operation) => [operation.site, operation])),
+    siteOf: new Map(writes.map((operation) => [operation.callId, operation.site])),
+    begun: new Set(known.map((operation) => operation.callId)),
+  };
+}
+
+function isMade({ error }: CallEntry): boolean {
+  return error === null || isFinalFailure(error);
+}
+
+/** A keyed write is recorded as one that may go out again; only a definite refusal tells that it was not done. */
+function mayBeMade({ state, refusals, site, callId }: OperationRecord, keyed: boolean): boolean {
+  if (site === callId) return false;
+  return state === 'intended' || state === 'done' || (keyed && state === 'retrying' && refusals === 0);
+}
+
+/** The call ended in a failure that leaves no doubt and is made again: under the next key, with all its tries. */
+function afresh(operation: OperationRecord): OperationRecord {
+  return { ...operation, state: 'retrying', tries: 0, waitUntil: null };
+}
+
+function claim(left: Left, callId: Digest): void {
+  const site = left.siteOf.get(callId);
+  if (site !== undefined && left.writes.get(site)?.callId === callId) left.writes.delete(site);
 }

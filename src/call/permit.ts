@@ -1,4 +1,5 @@
 import type { Permit } from '../governor/index.ts';
+import { Halted } from '../scope/index.ts';
 import type { CallRun } from './env.ts';
 import type { Question } from './question.ts';
 
@@ -16,13 +17,14 @@ export function permitFor(run: CallRun, question: Question): Permit | Promise<Pe
     tool: tool.id,
     operation: question.label,
   });
-  return permit instanceof Promise ? permit.then((granted) => stillGoing(run, granted)) : permit;
+  return permit instanceof Promise ? permit.then((granted) => stillGoing(run, question, granted)) : permit;
 }
 
-/** The run may have ended while the call waited for its turn. */
-function stillGoing(run: CallRun, permit: Permit): Permit {
+/** The run may have ended, or its scope come to wait for something, while the call waited for its turn. */
+function stillGoing(run: CallRun, { scope }: Question, permit: Permit): Permit {
   try {
     run.assertGoing();
+    if (scope.gate.state !== 'open') throw new Halted('the scope waits, and this call had not begun');
     return permit;
   } catch (error) {
     permit.release();

@@ -14,11 +14,15 @@ export interface Question {
   readonly inputDigest: Digest;
   readonly effect: Effect;
   readonly callId: Digest;
+  /** The call's place whatever its input: of writes only. */
+  readonly site: Digest | undefined;
   readonly receiptKey: Digest;
   /** Keys of compatible older versions, best first; empty for most tools. */
   readonly olderKeys: readonly Digest[];
   /** True for reads that may share an answer with other calls, stored or under way. */
   readonly shared: boolean;
+  /** Asked anew on purpose: no stored answer serves. A write is only where whoever started the run named its tool. */
+  readonly refreshed: boolean;
   /** Only receipts recorded at or after this instant (ms). */
   readonly notBefore: number | undefined;
   readonly timeoutMs: number;
@@ -48,7 +52,8 @@ function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Valid
   const occurrence = scope.occurrence(call);
   const callId = scope.identity('call', `${call},${occurrence}`);
   const effect = tool.effectOf(input);
-  const refreshed = asked.refresh || asked.staleAfterSeconds === 0 || isRefreshed(run, tool, effect);
+  const isAskedAnew = effect !== 'write' && (asked.refresh || asked.staleAfterSeconds === 0);
+  const refreshed = isAskedAnew || isRefreshed(run, tool, effect);
   const stale = asked.staleAfterSeconds ?? tool.staleAfterSeconds;
   const keyOf = (version: string): Digest => receiptKeyOf({ run, tool, version, inputDigest, callId, effect });
   return {
@@ -60,12 +65,20 @@ function identify(run: CallRun, scope: Scope, { asked, tool, validation }: Valid
     inputDigest,
     effect,
     callId,
+    site: effect === 'write' ? siteOf(scope, asked.label, tool) : undefined,
     receiptKey: keyOf(tool.version),
     olderKeys: tool.versions.length > 1 ? tool.versions.slice(1).map(keyOf) : NO_KEYS,
     shared: effect !== 'write' && tool.reuseScope !== 'never' && !refreshed,
+    refreshed,
     notBefore: stale === undefined ? undefined : run.startedAt - stale * 1000,
     timeoutMs: asked.timeoutMs ?? tool.timeoutMs,
   };
+}
+
+/** Counts the writes of one label and tool at a scope, whatever is in them: as they are asked for. */
+function siteOf(scope: Scope, label: string, tool: CatalogueTool): Digest {
+  const site = `${JSON.stringify(label)},${JSON.stringify(tool.id)}`;
+  return scope.identity('site', `${site},${scope.occurrence(`"site",${site}`)}`);
 }
 
 const NO_KEYS: readonly Digest[] = [];
@@ -75,8 +88,14 @@ function isRefreshed(run: CallRun, tool: CatalogueTool, effect: Effect): boolean
   return run.refresh.has(tool.id);
 }
 
+/** Keys under which a run of this id has its answer to the question: one for each version that serves. */
+export function receiptKeysIn(run: CallRun, question: Question, runId: string): readonly Digest[] {
+  const { play } = run;
+  return question.tool.versions.map((version) => receiptKeyOf({ ...question, run: { runId, play }, version }));
+}
+
 function receiptKeyOf(parts: {
-  run: CallRun;
+  run: Pick<CallRun, 'runId' | 'play'>;
   tool: CatalogueTool;
   version: string;
   inputDigest: Digest;
@@ -109,10 +128,15 @@ function receiptHead(tool: CatalogueTool, version: string): string {
   return head;
 }
 
-/** What goes out as the provider's idempotency key; the refusal number advances after a definite refusal only. */
+/**
+ * What goes out as the provider's idempotency key; the refusal number advances after a definite refusal only. A write that
+ * the source of a rerun has begun is the same request there and here.
+ */
 export function operationKeyOf(run: CallRun, question: Question, refusals: number): string {
   const subject = question.shared ? question.receiptKey : question.callId;
-  return digest(`[${IDENTITY_FORMAT},"operation","${run.runId}",${refusals},"${subject}"]`);
+  const { scope, callId, effect, refreshed } = question;
+  const begunBy = effect === 'write' && !refreshed ? run.source?.beganIn(scope.place, callId) : undefined;
+  return digest(`[${IDENTITY_FORMAT},"operation","${begunBy ?? run.runId}",${refusals},"${subject}"]`);
 }
 
 interface Refused {

@@ -1,5 +1,5 @@
 import { type CallsheetError, RunFatalError } from '../sdk/index.ts';
-import type { CallEntry, Write } from '../store/index.ts';
+import type { CallEntry, OperationRecord, Write } from '../store/index.ts';
 import type { RawAnswer } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { CallRun } from './env.ts';
@@ -42,13 +42,27 @@ export function boughtAnswer({ id = 0, receipt }: ReceiptWrite, raw: RawAnswer):
   return { receiptId: id, receiptKey: key, rawText: receipt.raw, raw, at, durationMs, callId };
 }
 
+/** Resolves once a paid answer is durable. Where the store can't take it, it is rescued and the run ends. */
+export async function keepAnswer(run: CallRun, question: Question, write: ReceiptWrite): Promise<void> {
+  try {
+    await run.process.committer.commit([write]);
+  } catch (error) {
+    const kept = run.process.rescue.save(run.runId, write.receipt);
+    throw unrecorded(run, question, { error, kept });
+  }
+}
+
 /** The answer is paid and could not be stored: ends the run, so that nothing more is bought. */
-export function unrecorded(run: CallRun, question: Question, error: unknown): RunFatalError {
+function unrecorded(
+  run: CallRun,
+  question: Question,
+  { error, kept }: { error: unknown; kept: string },
+): RunFatalError {
   const { code, message, next } = error as CallsheetError;
   const fatal = new RunFatalError(
     code ?? 'STORE_FAILED',
-    `Call '${question.label}' of ${question.tool.id} was answered, but the answer could not be stored: ${message} No further call goes out.`,
-    { details: { tool: question.tool.id, callId: question.callId }, next: next ?? [], cause: error },
+    `Call '${question.label}' of ${question.tool.id} was answered, but the answer could not be stored: ${message} It is kept ${kept}. No further call goes out.`,
+    { details: { tool: question.tool.id, callId: question.callId, kept }, next: next ?? [], cause: error },
   );
   run.process.persistence.open(fatal.message);
   run.raiseFatal(fatal);
@@ -98,18 +112,26 @@ export function journalAnswer(run: CallRun, question: Question, ended: Ended): v
 }
 
 /** A newer attempt works on the run: whatever this one still calls would be paid twice. */
-function stopIfOvertaken(run: CallRun, error: unknown): void {
+export function stopIfOvertaken(run: CallRun, error: unknown): void {
   if (error instanceof RunFatalError) run.raiseFatal(error);
 }
 
 /**
  * Journals a failure and waits until it is durable: what the play does next may be to pay another provider, and after
  * a crash it must not pay both.
+ *
+ * @param operation what a retry of the failed call must know of it
  */
-export async function journalFailure(run: CallRun, question: Question, ended: Ended): Promise<void> {
+export async function journalFailure(
+  run: CallRun,
+  question: Question,
+  { operation, ...ended }: Ended & { readonly operation?: OperationRecord | undefined },
+): Promise<void> {
+  const where = { fence: run.fence, place: question.scope.place };
   try {
     await run.process.committer.commit([
-      { kind: 'call', fence: run.fence, place: question.scope.place, entry: entryOf(question, ended) },
+      { kind: 'call', ...where, entry: entryOf(question, ended) },
+      ...(operation === undefined ? [] : [{ kind: 'operation', ...where, operation } as const]),
     ]);
   } catch (error) {
     stopIfOvertaken(run, error);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { retryDecision, type TriesSoFar } from './retry.ts';
+import { isRefusal, retryDecision, type TriesSoFar } from './retry.ts';
 
 const so = (more: Partial<TriesSoFar> = {}): TriesSoFar => ({
   tries: 1,
@@ -35,10 +35,10 @@ describe('whether an ending may be tried again', () => {
     expect(retryDecision('ambiguous', so())).toMatchObject({ waits: 'backoff' });
   });
 
-  verifies('KEY-OPERATION-2', 'only a deferral is a definite refusal after which the key changes', () => {
-    expect(retryDecision('deferred', so())).toMatchObject({ refused: true });
-    for (const ending of ['notDispatched', 'ambiguous', 'inProgress'] as const)
-      expect(retryDecision(ending, so())).toMatchObject({ retry: true, refused: false });
+  verifies('KEY-OPERATION-2', 'only a definite refusal changes the key', () => {
+    for (const ending of ['deferred', 'rejected'] as const) expect(isRefusal(ending)).toBe(true);
+    for (const ending of ['notDispatched', 'ambiguous', 'inProgress', 'answered'] as const)
+      expect(isRefusal(ending)).toBe(false);
   });
 
   verifies('RETRY-WRITE-1', 'what may have been done is repeated only where repeating is safe', () => {
@@ -52,7 +52,6 @@ describe('whether an ending may be tried again', () => {
     expect(retryDecision('inProgress', so({ tries: 99 }))).toEqual({
       retry: true,
       counts: false,
-      refused: false,
       waits: 'backoff',
     });
   });

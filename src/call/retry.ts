@@ -11,19 +11,24 @@ export interface TriesSoFar {
 
 export type RetryDecision =
   | { readonly retry: false }
-  /** `counts`: draws on the tries; `refused`: the provider definitely did not do it, so the key advances. */
-  | { readonly retry: true; readonly counts: boolean; readonly refused: boolean; readonly waits: 'gate' | 'backoff' };
+  /** `counts`: draws on the tries. */
+  | { readonly retry: true; readonly counts: boolean; readonly waits: 'gate' | 'backoff' };
 
 const STOP: RetryDecision = { retry: false };
+
+/** True where the provider definitely did not do it: only then goes the operation out under another key. */
+export function isRefusal(ending: Ending): boolean {
+  return ending === 'rejected' || ending === 'deferred';
+}
 
 /** Whether an ending may be tried again, by what it means for money (30-calls, "Delivery"). Pure. */
 export function retryDecision(ending: Exclude<Ending, 'answered'>, so: TriesSoFar): RetryDecision {
   if (ending === 'rejected') return STOP;
   // The first request is still at work: asking again under its key is waiting, not another try.
-  if (ending === 'inProgress') return { retry: true, counts: false, refused: false, waits: 'backoff' };
+  if (ending === 'inProgress') return { retry: true, counts: false, waits: 'backoff' };
   if (so.tries >= so.maxTries) return STOP;
-  if (ending === 'deferred') return { retry: true, counts: true, refused: true, waits: 'gate' };
-  if (ending === 'notDispatched') return { retry: true, counts: true, refused: false, waits: 'backoff' };
+  if (ending === 'deferred') return { retry: true, counts: true, waits: 'gate' };
+  if (ending === 'notDispatched') return { retry: true, counts: true, waits: 'backoff' };
   const repeatable = so.effect !== 'write' || so.keyed;
-  return repeatable ? { retry: true, counts: true, refused: false, waits: 'backoff' } : STOP;
+  return repeatable ? { retry: true, counts: true, waits: 'backoff' } : STOP;
 }

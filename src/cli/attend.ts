@@ -1,6 +1,8 @@
 import type { ObservedEvent, Outcome, RunInProgress, RunRecord, Workspace } from '../workspace/index.ts';
 import { progressOf } from '../workspace/index.ts';
+import type { Waited } from './live/snapshot.ts';
 import { LiveView } from './live/view.ts';
+import { onStopSignals } from './stop-signals.ts';
 import type { Terminal } from './terminal.ts';
 
 /** What is left of a run when its attempt has ended. */
@@ -21,26 +23,65 @@ export async function attend(
   const { clock, engine } = workspace;
   const began = clock.monotonic();
   const working = await engine.start(order.run.id);
+  const waited = watchWaits(workspace, working, order.run.no);
   const view = new LiveView(terminal, clock, {
     progress: () => {
       const seen = working.view();
       return seen === undefined ? undefined : progressOf(seen);
     },
     waits: () => workspace.calls.governor.waits().filter((wait) => wait.runId === order.run.id),
+    waited: () => waited.now,
   });
   const unsubscribe = working.hub.subscribe((event) => {
     if (isTold(event)) view.print(eventLine(event));
   });
-  const unlisten = stopOnSignals(terminal, working, order.run.id);
+  const unlisten = onStopSignals(terminal, {
+    first: `Stopping: calls in flight may end, up to 30 s; once more stops now. Then: callsheet runs resume ${order.run.id}`,
+    stop: () => working.interrupt(),
+  });
   if (order.progress) view.start();
   try {
     const outcome = await working.outcome;
     return { outcome, took: clock.monotonic() - began, live: liveFacts(working) };
   } finally {
     view.stop();
+    waited.stop();
     unsubscribe();
     unlisten();
   }
+}
+
+const LOOK_MS = 2_000;
+
+/** What parked rows wait for, looked up every now and then while there are any. */
+function watchWaits(
+  { store, clock }: Workspace,
+  working: RunInProgress,
+  runNo: number,
+): { readonly now: Waited | undefined; stop(): void } {
+  let now: Waited | undefined;
+  let cancel = (): void => {};
+  let stopped = false;
+  const look = async (): Promise<void> => {
+    const seen = working.view();
+    const isParked = seen !== undefined && progressOf(seen).datasets.some(({ waiting }) => waiting > 0);
+    // The view is for people: where the store cannot tell, it shows nothing.
+    now = isParked ? await store.runs.openWaits(runNo).catch(() => undefined) : undefined;
+    if (!stopped) schedule();
+  };
+  const schedule = (): void => {
+    cancel = clock.after(LOOK_MS, () => void look(), { keepAlive: false });
+  };
+  schedule();
+  return {
+    get now() {
+      return now;
+    },
+    stop() {
+      stopped = true;
+      cancel();
+    },
+  };
 }
 
 function liveFacts(working: RunInProgress): Attended['live'] {
@@ -59,25 +100,4 @@ function eventLine({ type, level, message, ordinal }: ObservedEvent): string {
   const from = ordinal === null ? '' : `row ${ordinal + 1}: `;
   const mark = level === 'info' ? '' : `${level}: `;
   return `${type === 'log' || type === 'console' ? '| ' : ''}${mark}${from}${message}`;
-}
-
-function stopOnSignals(terminal: Terminal, working: RunInProgress, runId: string): () => void {
-  let times = 0;
-  const onSignal = (): void => {
-    times++;
-    // A play that never gives way can only be ended from outside of it.
-    if (times > 2) process.exit(130);
-    working.interrupt();
-    terminal.note(
-      times === 1
-        ? `Stopping: calls in flight may end, up to 30 s; once more stops now. Then: callsheet runs resume ${runId}`
-        : 'Stopping now.',
-    );
-  };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
-  return () => {
-    process.off('SIGINT', onSignal);
-    process.off('SIGTERM', onSignal);
-  };
 }

@@ -41,3 +41,16 @@ export function oneOf<Word extends string>(words: readonly Word[]): (text: strin
     throw new InvalidArgumentError(`It must be one of ${words.join(', ')}.`);
   };
 }
+
+/** A text that says something. */
+export function text(given: string): string {
+  if (given.trim() !== '') return given;
+  throw new InvalidArgumentError('It must not be empty.');
+}
+
+/** The id of a wait, such as `wait_12`. */
+export function waitNumber(given: string): number {
+  const number = Number(/^(?:wait_)?(\d+)$/.exec(given)?.[1]);
+  if (Number.isSafeInteger(number)) return number;
+  throw new InvalidArgumentError("It must be the id of a wait, such as wait_12, which 'callsheet runs show' lists.");
+}

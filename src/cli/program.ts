@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { declareCatalogue } from './commands/catalogue.ts';
 import { declareRun } from './commands/run.ts';
 import { declareRuns } from './commands/runs.ts';
+import { declareWaiting } from './commands/waiting.ts';
 import { declareWorkspace } from './commands/workspace.ts';
 import type { Terminal } from './terminal.ts';
 import { release } from './version.ts';
@@ -33,6 +34,7 @@ export function buildProgram(terminal: Terminal, ended: (exit: number) => void):
   declareWorkspace(parts);
   declareRun(parts);
   declareRuns(parts);
+  declareWaiting(parts);
   declareCatalogue(parts);
   return program;
 }

@@ -16,7 +16,7 @@ export interface InputFlags {
  */
 export async function inputOf(terminal: Terminal, flags: InputFlags): Promise<JsonValue> {
   const { input, csv, set = [] } = flags;
-  const base = input === undefined ? {} : parsedInput(input, await inputText(terminal, input));
+  const base = input === undefined ? {} : await jsonOption(terminal, '--input', input);
   if (csv === undefined && set.length === 0) return base;
   if (!isObject(base))
     throw usage(`--csv and --set fill fields, and so need an object as input; --input is ${kindOf(base)}.`, input);
@@ -25,10 +25,28 @@ export async function inputOf(terminal: Terminal, flags: InputFlags): Promise<Js
   return filled;
 }
 
-async function inputText(terminal: Terminal, input: string): Promise<string> {
-  if (input === '-') return textOf(terminal.stdin);
-  if (!input.startsWith('@')) return input;
-  const path = resolve(terminal.cwd, input.slice(1));
+/** The value of an option that takes JSON, `@file`, or `-` for stdin. Throws USAGE, FILE_NOT_FOUND, FILE_UNREADABLE. */
+export async function jsonOption(terminal: Terminal, option: string, given: string): Promise<JsonValue> {
+  const text = await givenText(terminal, option, given);
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, '')) as JsonValue;
+  } catch (error) {
+    const from = given === '-' ? 'stdin' : given.startsWith('@') ? given.slice(1) : option;
+    const near = text.length <= 80 ? `: ${text}` : '';
+    const problem = `The text from ${from} is not JSON (${(error as Error).message})${near}.`;
+    throw option === '--input'
+      ? usage(problem, given)
+      : new CallsheetError('USAGE', problem, {
+          details: { given },
+          next: [`${option} '{"ok":true}'`, `${option} '"some text"'`, `${option} @file.json`],
+        });
+  }
+}
+
+async function givenText(terminal: Terminal, option: string, given: string): Promise<string> {
+  if (given === '-') return textOf(terminal.stdin);
+  if (!given.startsWith('@')) return given;
+  const path = resolve(terminal.cwd, given.slice(1));
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
@@ -36,7 +54,7 @@ async function inputText(terminal: Terminal, input: string): Promise<string> {
     throw new CallsheetError(
       code === 'ENOENT' ? 'FILE_NOT_FOUND' : 'FILE_UNREADABLE',
       `The input file ${path} cannot be read (${code ?? String(error)}).`,
-      { details: { file: path }, next: ['Name a JSON file: --input @input.json'] },
+      { details: { file: path }, next: [`Name a JSON file: ${option} @file.json`] },
     );
   }
 }
@@ -46,16 +64,6 @@ export async function textOf(source: Terminal['stdin']): Promise<string> {
   const pieces: Buffer[] = [];
   for await (const piece of source) pieces.push(Buffer.from(piece));
   return Buffer.concat(pieces).toString('utf8');
-}
-
-function parsedInput(input: string, text: string): JsonValue {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, '')) as JsonValue;
-  } catch (error) {
-    const from = input === '-' ? 'stdin' : input.startsWith('@') ? input.slice(1) : '--input';
-    const near = text.length <= 80 ? `: ${text}` : '';
-    throw usage(`The input from ${from} is not JSON (${(error as Error).message})${near}.`, input);
-  }
 }
 
 /** `a.b=1`: JSON where the value is JSON, else the text itself. */

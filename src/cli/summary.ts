@@ -1,5 +1,5 @@
-import type { RunReport } from '../report/index.ts';
-import { counted, shownNumber, shownSeconds } from './table.ts';
+import type { RunReport, WaitingJson } from '../report/index.ts';
+import { counted, eventsText, shownNumber, shownSeconds } from './table.ts';
 
 export interface SandboxTotals {
   readonly operations: number;
@@ -29,6 +29,7 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
   lines.push(`  credits  ${shownNumber(credits.settled)}${limit}`);
   if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
+  if (report.waiting !== null) lines.push(`  waits    ${waitsText(report.waiting)}`);
   if (facts.sandbox !== undefined) lines.push(sandboxLine(facts.sandbox));
   return lines;
 }
@@ -45,4 +46,10 @@ function callsText(calls: RunReport['calls']): string {
 function sandboxLine({ before, after }: NonNullable<SummaryFacts['sandbox']>): string {
   const operations = `${shownNumber(before.operations)} → ${counted(after.operations, 'operation')}`;
   return `  sandbox  ledger: ${operations}, ${shownNumber(before.credits)} → ${counted(after.credits, 'credit')}`;
+}
+
+/** What a run waits for, and until when. */
+export function waitsText({ events, wakeAt }: WaitingJson): string {
+  const until = wakeAt === null ? [] : [`until ${wakeAt}`];
+  return [...(events.length === 0 ? [] : [`for ${eventsText(events)}`]), ...until].join(', ');
 }

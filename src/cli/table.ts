@@ -35,3 +35,8 @@ export function shownSeconds(seconds: number): string {
   if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
+
+/** Events by name with how many wait for each: `'approved' (3), 'paid'`. */
+export function eventsText(events: readonly { readonly event: string; readonly count: number }[]): string {
+  return events.map(({ event, count }) => `'${event}'${count === 1 ? '' : ` (${shownNumber(count)})`}`).join(', ');
+}

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
-import { exportDataset, type RunReport, runReport } from '../report/index.ts';
+import { exportCommands, exportDataset, type RunReport, runReport, type ShownStatus } from '../report/index.ts';
 import { CallsheetError, ERROR_CODES } from '../sdk/index.ts';
 import { existingRun, type Outcome, type RunRecord, reportSource, type Workspace } from '../workspace/index.ts';
+import { aboutRun } from './about-run.ts';
 import { type Attended, attend } from './attend.ts';
 import { errorJson, failureLines, failureOf } from './failure.ts';
 import { type SandboxTotals, type SummaryFacts, summaryLines } from './summary.ts';
@@ -14,6 +15,7 @@ export interface OutputFlags {
   readonly excel?: boolean;
 }
 
+const WAITS = 5;
 const SOME_ROWS_FAILED = 6;
 
 /** Works on a run until its attempt ends, writes its output and tells how it stands; resolves to the exit code. */
@@ -46,18 +48,21 @@ export async function finishRun(
 ): Promise<number> {
   const run = await existingRun(workspace, ended.runId);
   const report = await runReport(reportSource(workspace), run, ended.attended?.live);
-  const error = ended.attended === undefined ? recordedError(report) : errorOf(ended.attended.outcome, report);
+  const end = ended.attended === undefined ? recordedError(report) : errorOf(ended.attended.outcome, report);
   const lines = summaryLines(report, { took: ended.attended?.took, sandbox: ended.sandbox });
   for (const line of lines) terminal.note(line);
-  if (error === undefined) await writeOutput(terminal, workspace, { run, flags: ended.output });
-  const isWritten = error === undefined && ended.output.output !== undefined;
-  await tell(terminal, report, { error, isWritten });
+  const { output } = ended;
+  const unwritten =
+    end === undefined ? await writeOutput(terminal, workspace, { run, report, flags: output }) : undefined;
+  const error = end ?? unwritten;
+  await tell(terminal, report, { error, isWritten: error === undefined && output.output !== undefined });
   return exitOf(error, report);
 }
 
 /** The exit code of a run that ended so. */
 export function exitOf(error: CallsheetError | undefined, report: RunReport): number {
   if (error !== undefined) return ERROR_CODES[error.code].exit;
+  if (report.run.status !== 'completed') return WAITS;
   return report.datasets.some((dataset) => dataset.failed > 0) ? SOME_ROWS_FAILED : 0;
 }
 
@@ -78,16 +83,37 @@ async function tell(
   if (error === undefined && report.result !== null) await terminal.line(JSON.stringify(report.result, null, 2));
 }
 
+/** Writes what `-o` asks for; the error where that cannot be done, since the run itself has not failed by it. */
 async function writeOutput(
   terminal: Terminal,
   workspace: Workspace,
-  { run, flags }: { readonly run: RunRecord; readonly flags: OutputFlags },
-): Promise<void> {
-  if (flags.output === undefined) return;
-  const { dataset, excel } = flags;
-  const path = resolve(terminal.cwd, flags.output);
-  const written = await exportDataset(reportSource(workspace), run, { path, dataset, excel });
-  terminal.note(`  wrote    ${flags.output} (${writtenText(written)})`);
+  { run, report, flags }: { readonly run: RunRecord; readonly report: RunReport; readonly flags: OutputFlags },
+): Promise<CallsheetError | undefined> {
+  const { output, dataset, excel } = flags;
+  if (output === undefined) return undefined;
+  if (report.run.status !== 'completed') {
+    const [later, now] = [
+      `callsheet runs resume ${run.id} -o ${output}`,
+      `callsheet runs export ${run.id} -o ${output}`,
+    ];
+    terminal.note(`  not yet  ${output} is written by: ${later}; or at any time by: ${now}`);
+    return undefined;
+  }
+  try {
+    const path = resolve(terminal.cwd, output);
+    const written = await exportDataset(reportSource(workspace), run, { path, dataset, excel });
+    terminal.note(`  wrote    ${output} (${writtenText(written)})`);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CallsheetError)) throw error;
+    const { code, message, details } = error;
+    const datasets = report.datasets.map(({ key }) => key);
+    return new CallsheetError(code, `The run is completed, but ${output} was not written. ${message}`, {
+      details,
+      next: exportCommands(run.id, datasets, output),
+      cause: error,
+    });
+  }
 }
 
 /** What was written, and what was changed for the sake of spreadsheets. */
@@ -96,11 +122,13 @@ export function writtenText({ rows, inertCells }: { readonly rows: number; reado
   return `${counted(rows, 'row')}${inert}`;
 }
 
-/** The outcome as an error; undefined where the run completed. */
+/** The outcome as an error; undefined where the run completed, or waits. */
 export function errorOf(outcome: Outcome, report: RunReport): CallsheetError | undefined {
   const { id } = report.run;
   if (outcome.kind === 'completed') return undefined;
-  if (outcome.kind === 'failed') return outcome.error;
+  // It waits; or somebody else has taken it up since, and it is as they have left it.
+  if (outcome.kind === 'suspended') return recordedError(report);
+  if (outcome.kind === 'failed') return aboutRun(outcome.error, id);
   if (outcome.kind === 'cancelled')
     return new CallsheetError('RUN_CANCELLED', `The run ${id} was cancelled; what is finished stays.`, {
       details: { runId: id },
@@ -112,9 +140,11 @@ export function errorOf(outcome: Outcome, report: RunReport): CallsheetError | u
   });
 }
 
-/** How an earlier attempt left the run. */
+const GOING_OR_DONE: readonly ShownStatus[] = ['completed', 'waiting', 'queued', 'running'];
+
+/** How an earlier attempt left the run; undefined where that is no error. */
 export function recordedError({ run, next }: RunReport): CallsheetError | undefined {
-  if (run.status === 'completed') return undefined;
+  if (GOING_OR_DONE.includes(run.status)) return undefined;
   if (run.error !== null && Object.hasOwn(ERROR_CODES, run.error.code)) {
     const { code, message, details } = run.error;
     return new CallsheetError(code as keyof typeof ERROR_CODES, message, {

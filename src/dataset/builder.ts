@@ -6,7 +6,7 @@ import type { Frame } from './frame-rows.ts';
 import { datasetHandle, type RowStream } from './handle.ts';
 import type { DatasetHost } from './host.ts';
 import { type KeySpec, keySpecOf } from './keys.ts';
-import type { DatasetMode } from './plan.ts';
+import { type DatasetMode, datasetName } from './plan.ts';
 import { processRange, rowFailed } from './process.ts';
 import { DatasetCounters } from './progress.ts';
 import { resultStream } from './result.ts';
@@ -54,6 +54,8 @@ function builderOf(host: DatasetHost, chain: Chain): DatasetBuilder<unknown, unk
       return builderOf(host, { ...chain, columns: [...chain.columns, column] }) as never;
     },
     run(options?: unknown) {
+      // What may not start is not waited for by the run either.
+      if (host.scope.gate.state !== 'open' || !host.admitting()) return host.scope.gate.hold();
       const running = runDataset(host, chain, options);
       host.started(running);
       return running;
@@ -62,34 +64,26 @@ function builderOf(host: DatasetHost, chain: Chain): DatasetBuilder<unknown, unk
 }
 
 async function runDataset(host: DatasetHost, chain: Chain, options: unknown): Promise<PlayDataset<unknown>> {
-  if (host.scope.gate.state !== 'open' || !host.admitting()) return never();
   const settings = settingsOf(host, chain.key, options);
   const legs = chain.columns.flatMap((column) => column.legs);
-  const counters = new DatasetCounters(host, chain.key, legs);
+  const name = datasetName(host.scope.playPath, chain.key);
+  const counters = new DatasetCounters(host, name, legs);
   const opened = await openFrame(host, { ...chain, ...settings }, counters);
   if (opened.resumed) await countEarlier(host, opened, { counters, settings });
   const end = await process(host, opened, { chain, settings, counters });
   const { frame } = opened;
   const { datasetNo, total } = frame.record;
-  if (end === 'parked' && host.planning !== true)
-    host.event({
-      type: 'dataset.parked',
-      level: 'info',
-      message: `Dataset '${chain.key}': all ${counters.waiting} unfinished rows are waiting.`,
-      datasetNo,
-      data: JSON.stringify({ parked: counters.waiting }),
-    });
-  if (end === 'stopped' || (end === 'parked' && host.planning !== true)) return never();
+  if (end === 'stopped') return never();
   const { completed, failed, skipped } = counters.snapshot();
   host.event({
     type: 'dataset.completed',
     level: failed > 0 ? 'warn' : 'info',
-    message: `Dataset '${chain.key}': ${completed} of ${total} rows completed, ${failed} failed, ${skipped} skipped.`,
+    message: `Dataset '${name}': ${completed} of ${total} rows completed, ${failed} failed, ${skipped} skipped.`,
     datasetNo,
     data: JSON.stringify({ total, completed, failed, skipped }),
   });
   if (isOver(host)) return never();
-  return datasetHandle(chain.key, whileOpen(host, resultStream(frame)));
+  return datasetHandle(name, whileOpen(host, resultStream(frame)));
 }
 
 async function process(

@@ -31,7 +31,9 @@ const MOST_CHARACTERS = 200;
 /** A trimmed name of 1 to 200 characters. Throws `DATASET_DEFINITION_INVALID`. */
 export function nameOf(raw: unknown, what: string): string {
   const name = typeof raw === 'string' ? raw.trim() : '';
-  if (name !== '' && name.length <= MOST_CHARACTERS && name.isWellFormed()) return name;
+  // Assigning to that name would change what the row is.
+  const isSpecial = name === '__proto__';
+  if (name !== '' && name.length <= MOST_CHARACTERS && name.isWellFormed() && !isSpecial) return name;
   const problem =
     typeof raw !== 'string'
       ? `is ${raw === null ? 'null' : typeof raw}, not a text`
@@ -39,7 +41,9 @@ export function nameOf(raw: unknown, what: string): string {
         ? 'is empty'
         : name.length > MOST_CHARACTERS
           ? `has ${name.length} characters; at most ${MOST_CHARACTERS} are allowed`
-          : 'has a lone surrogate in it';
+          : isSpecial
+            ? "is '__proto__', which JavaScript keeps for itself"
+            : 'has a lone surrogate in it';
   throw new CallsheetError('DATASET_DEFINITION_INVALID', `The name of a ${what} ${problem}.`, {
     next: [`Give the ${what} a name of 1 to ${MOST_CHARACTERS} characters.`],
   });

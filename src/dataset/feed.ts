@@ -1,3 +1,4 @@
+import type { Beginning, Beginnings } from './beginning.ts';
 import { type Frame, type FrameSlice, frameSlices, type Range, RUNS } from './frame-rows.ts';
 import type { DatasetHost } from './host.ts';
 import { KEY_BYTES } from './key-index.ts';
@@ -18,6 +19,7 @@ interface Prepared {
   readonly states: Uint8Array | undefined;
   readonly identities: string;
   readonly previous: ReadonlyMap<number, Readonly<Record<string, unknown>>> | undefined;
+  readonly beginnings: ReadonlyMap<number, Beginning> | undefined;
 }
 
 /**
@@ -27,57 +29,106 @@ interface Prepared {
  *  1. At most two slices of about a megabyte are in memory, beside the rows in flight.
  *  2. On a resume, the journal of a row is loaded before the row is taken, and rows that are finished are not read at all
  *     before the first that is not.
+ *  3. A row that is parked and waits for nothing that has happened is not run; `wake` brings it back, once a call.
  */
 export class RowFeed {
   readonly #host: DatasetHost;
   readonly #frame: Frame;
   readonly #resumed: boolean;
   readonly #previous: PreviousCells | undefined;
+  readonly #beginnings: Beginnings | undefined;
   readonly #range: Range;
+  readonly #leftParked: (ordinal: number) => void;
   #slices: AsyncGenerator<FrameSlice> | undefined;
   #ahead: Promise<Prepared | undefined> | undefined;
   #current: Prepared | undefined;
   #at = 0;
+  /** Parked rows that are to be run again, before any other. */
+  #woken: number[] = [];
+  #again: RowItem[] = [];
+  #ended = false;
 
   constructor(
     host: DatasetHost,
     frame: Frame,
-    options: { readonly range: Range; readonly resumed: boolean; readonly previous: PreviousCells | undefined },
+    options: {
+      readonly range: Range;
+      readonly resumed: boolean;
+      readonly previous: PreviousCells | undefined;
+      readonly beginnings: Beginnings | undefined;
+      /** Told of each row that an earlier attempt has parked and that still waits. */
+      readonly leftParked: (ordinal: number) => void;
+    },
   ) {
     this.#host = host;
     this.#frame = frame;
     this.#resumed = options.resumed;
     this.#previous = options.previous;
+    this.#beginnings = options.beginnings;
     this.#range = options.range;
+    this.#leftParked = options.leftParked;
+  }
+
+  /** Brings a parked row back. */
+  wake(ordinal: number): void {
+    this.#woken.push(ordinal);
   }
 
   /** The next row, or undefined where `fill` is to be awaited first. */
   take(): RowItem | undefined {
+    if (this.#again.length > 0) return this.#again.shift();
+    if (this.#woken.length > 0) return undefined;
     const current = this.#current;
     const index = current?.rows[this.#at];
     if (current === undefined || index === undefined) return undefined;
     this.#at++;
-    const { slice, states, identities, previous } = current;
+    const { slice, states, identities, previous, beginnings } = current;
+    const ordinal = slice.first + index;
     return {
       slice,
       index,
-      ordinal: slice.first + index,
+      ordinal,
       identity: identities.slice(index * 2 * KEY_BYTES, (index + 1) * 2 * KEY_BYTES),
       bytes: slice.bytes(index),
       again: states !== undefined && states[index] === PARKED,
       previous: previous?.get(index),
+      beginning: beginnings?.get(ordinal),
     };
   }
 
-  /** Brings the next rows; false at the end of the range. */
+  /** Brings the next rows; false where there are none, at the end of the range or before a further one wakes. */
   async fill(): Promise<boolean> {
+    if (this.#woken.length > 0) return this.#fillWoken();
+    const current = this.#current;
+    if (current !== undefined && this.#at < current.rows.length) return true;
+    if (this.#ended) return false;
     const next = await (this.#ahead ?? this.#prepare());
     this.#current = next;
     this.#at = 0;
     this.#ahead = next === undefined ? undefined : this.#prepare();
     // A failure to read ahead is met when the rows are asked for.
     this.#ahead?.catch(() => {});
+    this.#ended = next === undefined;
     return next !== undefined;
+  }
+
+  async #fillWoken(): Promise<boolean> {
+    const ordinals = this.#woken.splice(0);
+    const { datasetNo } = this.#frame.record;
+    await this.#host.prepareRows(datasetNo, ordinals);
+    for (const ordinal of ordinals) {
+      for await (const slice of frameSlices(this.#frame, { from: ordinal, to: ordinal + 1 })) {
+        const previous = await this.#previous?.of(slice.keys, [0]);
+        this.#again.push({
+          ...{ slice, index: 0, ordinal, again: true },
+          identity: identitiesOf(slice),
+          bytes: slice.bytes(0),
+          previous: previous?.get(0),
+          beginning: (await this.#beginnings?.of([ordinal]))?.get(ordinal),
+        });
+      }
+    }
+    return true;
   }
 
   async close(): Promise<void> {
@@ -91,19 +142,36 @@ export class RowFeed {
       const { value: slice, done } = await this.#slices.next();
       if (done === true || slice === undefined) return undefined;
       const states = this.#resumed ? await this.#states(slice.first, slice.first + slice.length) : undefined;
-      const rows: number[] = [];
+      let rows: number[] = [];
       for (let index = 0; index < slice.length; index++)
         if (slice.repeats[index] === RUNS && !this.#isFinished(states?.[index])) rows.push(index);
+      if (rows.length > 0 && this.#host.replay) rows = await this.#prepared(slice, rows, states);
       if (rows.length === 0) continue;
-      if (this.#host.replay)
-        await this.#host.prepareRows(
-          this.#frame.record.datasetNo,
-          rows.map((index) => slice.first + index),
-        );
-      const { keys } = slice;
-      const identities = Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength).toString('hex');
-      return { slice, rows, states, identities, previous: await this.#previous?.of(keys, rows) };
+      const ordinals = this.#beginnings === undefined ? [] : rows.map((index) => slice.first + index);
+      return {
+        slice,
+        rows,
+        states,
+        identities: identitiesOf(slice),
+        previous: await this.#previous?.of(slice.keys, rows),
+        beginnings: await this.#beginnings?.of(ordinals),
+      };
     }
+  }
+
+  /** Loads what earlier attempts recorded of these rows, and leaves out those that still wait. */
+  async #prepared(slice: FrameSlice, rows: readonly number[], states: Uint8Array | undefined): Promise<number[]> {
+    const { datasetNo } = this.#frame.record;
+    const parked = rows.filter((index) => states?.[index] === PARKED).map((index) => slice.first + index);
+    const waiting = parked.length === 0 ? undefined : await this.#host.stillWaiting?.(datasetNo, parked);
+    for (const ordinal of waiting ?? []) this.#leftParked(ordinal);
+    const left = waiting === undefined ? [...rows] : rows.filter((index) => !waiting.has(slice.first + index));
+    if (left.length > 0)
+      await this.#host.prepareRows(
+        datasetNo,
+        left.map((index) => slice.first + index),
+      );
+    return left;
   }
 
   #isFinished(state: number | undefined): boolean {
@@ -124,4 +192,8 @@ export class RowFeed {
     }
     return to;
   }
+}
+
+function identitiesOf({ keys }: FrameSlice): string {
+  return Buffer.from(keys.buffer, keys.byteOffset, keys.byteLength).toString('hex');
 }

@@ -49,12 +49,12 @@ export async function openFrame(host: DatasetHost, wish: DatasetWish, counters: 
     const source = await openSource(wish.key, wish.items);
     const file = source.kind === 'file' ? source.file : undefined;
     if (sealed !== undefined) {
-      refuseDifference(host, sealed, { definition, file });
-      counters.datasetNo = sealed.datasetNo;
-      return { frame: frameOf(host, sealed, readPlan(sealed)), resumed: true };
+      const record = await fitted(host, sealed, { wish, definition, file });
+      counters.datasetNo = record.datasetNo;
+      return { frame: frameOf(host, record, readPlan(record)), resumed: true };
     }
     const other = await host.datasets.renamed(place, (plan) => firstDifference(plan, definition, file) === undefined);
-    if (other !== undefined) endRun(host, keyChanged(other.key, wish.key));
+    if (other !== undefined && host.codeChanged !== true) endRun(host, keyChanged(other.key, wish.key));
     counters.datasetNo = host.datasets.nextNumber();
     const frame = await admit(host, { wish, source, definition, counters });
     return { frame, resumed: false };
@@ -106,7 +106,7 @@ async function admit(host: DatasetHost, what: AdmitWhat): Promise<Frame> {
   const names =
     source.kind === 'file'
       ? await admitFile(host, { wish, file: source.file, admission })
-      : await admitValues(wish, source, admission);
+      : await admitValues(host, { wish, source, admission });
   const admitted = await admission.end();
   refuseHiding(wish.key, wish.columns, names);
   const plan: FramePlan = {
@@ -142,11 +142,17 @@ async function admitFile(
 }
 
 async function admitValues(
-  wish: DatasetWish,
-  source: Extract<Source, { kind: 'values' }>,
-  admission: Admission,
+  host: DatasetHost,
+  from: {
+    readonly wish: DatasetWish;
+    readonly source: Extract<Source, { kind: 'values' }>;
+    readonly admission: Admission;
+  },
 ): Promise<readonly string[]> {
+  const { wish, source, admission } = from;
   const names = new Set<string>();
+  // A generator may wait for an event like any other code of the play.
+  host.busy(false);
   for await (const piece of source.pieces()) {
     for (const item of piece) {
       const text = spoolText(wish.key, item, admission.size);
@@ -155,6 +161,7 @@ async function admitValues(
       if (admission.add(row, text)) await admission.flush();
     }
   }
+  host.busy(true);
   return [...names];
 }
 
@@ -195,25 +202,49 @@ function report(host: DatasetHost, record: FrameRecord, admitted: Admitted): voi
   });
 }
 
-function refuseDifference(
-  host: DatasetHost,
+interface Now {
+  readonly wish: DatasetWish;
+  readonly definition: Definition;
+  readonly file: FilePlan | undefined;
+}
+
+/** The sealed frame as the play defines it now: as it was, or with the columns of code that has changed. */
+async function fitted(host: DatasetHost, sealed: FrameRecord, now: Now): Promise<FrameRecord> {
+  const { wish, definition, file } = now;
+  const plan = readPlan(sealed);
+  const difference = firstDifference(plan, definition, file);
+  if (difference === undefined) return sealed;
+  const { columns } = definition;
+  const isOfColumns = firstDifference({ ...plan, columns }, definition, file) === undefined;
+  if (host.codeChanged !== true || !isOfColumns) return endRun(host, differs(sealed, difference));
+  refuseHiding(wish.key, wish.columns, plan.header);
+  const record = { ...sealed, plan: writePlan({ ...plan, columns }), at: host.clock.now() };
+  const { datasetNo } = sealed;
+  await commitOrEnd(host, [
+    { kind: 'frame', fence: host.fence, frame: record },
+    { kind: 'forgetRows', fence: host.fence, datasetNo },
+  ]);
+  host.event({
+    type: 'dataset.redefined',
+    level: 'warn',
+    message: `Dataset '${sealed.key}' has other columns in the code of now (${difference.what}): its rows are run again, and what is recorded answers their calls.`,
+    datasetNo,
+    data: JSON.stringify({ dataset: sealed.key, ...difference }),
+  });
+  return record;
+}
+
+function differs(
   sealed: FrameRecord,
-  now: { readonly definition: Definition; readonly file: FilePlan | undefined },
-): void {
-  const difference = firstDifference(readPlan(sealed), now.definition, now.file);
-  if (difference === undefined) return;
+  difference: NonNullable<ReturnType<typeof firstDifference>>,
+): NonDeterministicPlayError {
   const show = (value: unknown): string => JSON.stringify(value) ?? 'none';
-  endRun(
-    host,
-    new NonDeterministicPlayError(
-      `Dataset '${sealed.key}' differs from what this run admitted: ${difference.what} was ${show(difference.recorded)} and is now ${show(difference.now)}.`,
-      {
-        details: { dataset: sealed.key, ...difference },
-        next: [
-          'Define datasets from the input alone, not from the clock, chance or other state; then start a new run.',
-        ],
-      },
-    ),
+  return new NonDeterministicPlayError(
+    `Dataset '${sealed.key}' differs from what this run admitted: ${difference.what} was ${show(difference.recorded)} and is now ${show(difference.now)}.`,
+    {
+      details: { dataset: sealed.key, ...difference },
+      next: ['Define datasets from the input alone, not from the clock, chance or other state; then start a new run.'],
+    },
   );
 }
 

@@ -1,4 +1,4 @@
-import type { Clock, Fence, Gate, Scope } from '../scope/index.ts';
+import type { Clock, Fence, Gate, Place, Scope } from '../scope/index.ts';
 import type { RowCtx, RunFatalError } from '../sdk/index.ts';
 import type { Committer, DatasetReads, JsonText } from '../store/index.ts';
 import type { RunDatasets } from './registry.ts';
@@ -22,10 +22,14 @@ export interface DatasetHost {
   readonly concurrency: number;
   /** How long rows in flight may be together, in bytes of JSON. */
   readonly maxBytesInFlight: number;
-  /** True on a later attempt: rows may have a journal, and frames may exist. */
+  /** True on a later attempt and of a rerun: rows may have a journal, and frames may exist. */
   readonly replay: boolean;
   /** `resume --retry-failed`: rows that ended failed are run again. */
   readonly retryFailed?: boolean;
+  /** The run went on under other code than it began with: its datasets may have other columns now. */
+  readonly codeChanged?: boolean;
+  /** `rerun --column`: rows begin at this column, with the cells before it that this run has recorded. */
+  readonly beginsAt?: { readonly column: string; readonly runNo: number } | undefined;
   /** A plan is made: rows park where a call is not answered, and `.run()` gives what there is. */
   readonly planning?: boolean;
   /** One for each attempt (`new RunDatasets()`), shared with inline children. */
@@ -41,14 +45,33 @@ export interface DatasetHost {
    */
   openRow(suspended: () => void): Gate;
   closeRow(gate: Gate): void;
-  /** False once the run is ending (fatal, interrupted, cancelled): start no further row. */
+  /** False once the run is ending (fatal, interrupted, cancelled, suspended): start no further row. */
   admitting(): boolean;
+  /** Aborted when that happens. */
+  readonly halt: AbortSignal;
+  /** How long a row's own steps may still work once the row waits for something (ms). */
+  readonly stepGraceMs: number;
+  /**
+   * Whether the dataset can go on by itself: not while it is read from code that may wait, nor while all that is left of
+   * it is parked.
+   */
+  busy(isBusy: boolean): void;
+  /** All that is left of the dataset waits: for its scope that is like any other wait. */
+  waits(): void;
+  /** The rows among these parked ones that wait for nothing that has happened by now. They are woken like others. */
+  stillWaiting?(datasetNo: number, ordinals: readonly number[]): Promise<ReadonlySet<number>>;
+  /** How the run brings back parked rows of this dataset. */
+  onWake(datasetNo: number, wake: (ordinal: number) => void): void;
+  /** The record of a parked row is durable: from now on it may be woken, and is at once where its code `wantsMore`. */
+  rowParked(place: Place, wantsMore: boolean): void;
+  /** The row is completed or failed. */
+  rowEnded(place: Place): void;
   /**
    * True once a run-fatal error was raised: rows that end from then on are not recorded, since what their code caught and
    * made a value of may have been that error. Without it, every end of `admitting` counts as one.
    */
   fatal?(): boolean;
-  /** Loads the journal and boundaries of these rows before they run. Called on replays only, a chunk at a time. */
+  /** Loads what was recorded of these rows before they run again: on replays a chunk at a time, and of woken rows. */
   prepareRows(datasetNo: number, ordinals: readonly number[]): Promise<void>;
   /** Remembers the first run-fatal error; the run ends with it whatever the play does. */
   raiseFatal(error: RunFatalError): void;

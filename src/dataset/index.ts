@@ -3,6 +3,7 @@ export { releasedClaims } from './claims.ts';
 export { fileDataset } from './file-dataset.ts';
 export { describeHandle, isDatasetHandle } from './handle.ts';
 export type { DatasetHost, DatasetProgress } from './host.ts';
+export { frameName, readPlan } from './plan.ts';
 export { runSteps } from './program.ts';
 export {
   type DatasetReader,

@@ -3,6 +3,15 @@ import { canonicalJson } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { FrameRecord } from '../store/index.ts';
 
+/** What people call a dataset: its key, within a child play below the child's place: `enrich:find-email/leads`. */
+export function datasetName(playPath: readonly string[], key: string): string {
+  return [...playPath, key].join('/');
+}
+
+export function frameName({ playPath, key }: Pick<FrameRecord, 'playPath' | 'key'>): string {
+  return datasetName(JSON.parse(playPath) as string[], key);
+}
+
 /** How the row keys of a dataset are made. */
 export type KeyPlan =
   | { readonly kind: 'content' }

@@ -19,6 +19,11 @@ export interface PoolOptions<Item> {
   readonly room: () => Promise<void> | undefined;
   /** Starts an item, which calls `release` or `park` once, at once or later. */
   readonly start: (item: Item) => void;
+  /**
+   * Told when only parked items are left or may not be added to (true), and when the pool goes on after that (false).
+   * Without it the pool ends there as 'parked'.
+   */
+  readonly rest?: ((resting: boolean) => void) | undefined;
 }
 
 /** How a pool ended: all items released, some left parked, or stopped from starting any further one. */
@@ -38,12 +43,16 @@ const ITEMS_PER_LOOK = 16;
  *  1. Items start in order; the end of any one lets the next start, whichever it was.
  *  2. In flight are at most `limit` items and `maxBytes` bytes, or one item.
  *  3. The event loop gets a turn at least every 256 starts or 8 ms, also where nothing ever waits.
+ *  4. While `maxParked` are parked, only items that were woken start.
  */
 export class Pool<Item> {
   readonly #options: PoolOptions<Item>;
   #inFlight = 0;
   #bytesInFlight = 0;
   #parked = 0;
+  /** Parked items that were woken and have not started again yet. */
+  #woken = 0;
+  #stirred = false;
   #wake: (() => void) | undefined;
   #failure: { readonly error: unknown } | undefined;
 
@@ -67,6 +76,23 @@ export class Pool<Item> {
     this.release(bytes);
   }
 
+  /** An item that was parked before this pool began and stays so. */
+  leftParked(): void {
+    this.#parked++;
+  }
+
+  /** A parked item is among those that `take` or `fill` bring next. */
+  woke(): void {
+    this.#parked--;
+    this.#woken++;
+    this.#awake();
+  }
+
+  /** Looks again whether anything may start. */
+  stir(): void {
+    this.#awake();
+  }
+
   /** Starts nothing more, and makes `run` reject with the first such error without waiting for what is in flight. */
   stop(error: unknown): void {
     this.#failure ??= { error };
@@ -77,6 +103,7 @@ export class Pool<Item> {
     const { options, turn } = { options: this.#options, turn: new Turn(this.#options.clock) };
     let next: Item | undefined;
     for (;;) {
+      this.#stirred = false;
       if (this.#failure !== undefined) throw this.#failure.error;
       if (!options.mayStart()) return 'stopped';
       const room = options.room();
@@ -84,46 +111,73 @@ export class Pool<Item> {
         await room;
         continue;
       }
-      if (this.#parked >= options.maxParked && this.#inFlight === 0) return 'parked';
       next ??= options.take();
       if (next === undefined) {
         if (await options.fill()) continue;
-        break;
+        const end = await this.#nothingToStart();
+        if (end !== undefined) return end;
+        continue;
       }
       const bytes = options.bytes(next);
       if (this.#full(bytes)) {
         await this.#change();
         continue;
       }
+      if (this.#crowded() && this.#inFlight === 0) {
+        if (!(await this.#rested())) return 'parked';
+        continue;
+      }
       this.#inFlight++;
       this.#bytesInFlight += bytes;
+      if (this.#woken > 0) this.#woken--;
       const item = next;
       next = undefined;
       options.start(item);
       if (turn.over()) await turn.pass();
     }
-    return await this.#emptied();
   }
 
-  async #emptied(): Promise<PoolEnd> {
-    while (this.#inFlight > 0 && this.#failure === undefined) await this.#change();
-    if (this.#failure !== undefined) throw this.#failure.error;
-    return this.#parked > 0 ? 'parked' : 'drained';
+  /** Waits for a change; an end where none can come. */
+  async #nothingToStart(): Promise<PoolEnd | undefined> {
+    if (this.#woken > 0) return undefined;
+    if (this.#inFlight > 0) {
+      await this.#change();
+      return undefined;
+    }
+    if (this.#parked === 0) return 'drained';
+    return (await this.#rested()) ? undefined : 'parked';
+  }
+
+  /** Waits for a parked item to wake; false where the pool is to end instead. */
+  async #rested(): Promise<boolean> {
+    const { rest } = this.#options;
+    if (rest === undefined) return false;
+    rest(true);
+    await this.#change();
+    rest(false);
+    return true;
+  }
+
+  #crowded(): boolean {
+    return this.#parked >= this.#options.maxParked && this.#woken === 0;
   }
 
   #full(bytes: number): boolean {
     if (this.#inFlight === 0) return false;
-    const { limit, maxBytes, maxParked } = this.#options;
-    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes || this.#parked >= maxParked;
+    const { limit, maxBytes } = this.#options;
+    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes || this.#crowded();
   }
 
   #change(): Promise<void> {
+    // What happened while something else was awaited is a change, too.
+    if (this.#stirred) return Promise.resolve();
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
   }
 
   #awake(): void {
+    this.#stirred = true;
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();

@@ -1,4 +1,5 @@
 import { RunFatalError } from '../sdk/index.ts';
+import { Beginnings } from './beginning.ts';
 import type { Column } from './columns.ts';
 import { asFatal } from './fatal.ts';
 import { RowFeed } from './feed.ts';
@@ -39,6 +40,11 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     range,
     resumed: what.resumed,
     previous: previous === null ? undefined : await PreviousCells.load(host.reads, previous),
+    beginnings: what.resumed ? await Beginnings.load(host, frame, what.columns) : undefined,
+    leftParked: () => {
+      counters.leftParked();
+      pool.leftParked();
+    },
   });
   const pool: Pool<RowItem> = new Pool<RowItem>({
     limit: what.concurrency,
@@ -51,7 +57,16 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     mayStart: () => host.admitting(),
     room: () => records.room(),
     start: (item) => new RowRun(job, item).begin(item.again),
+    // A plan waits for nothing: it gives what there is.
+    rest: host.planning === true ? undefined : (resting) => rest(host, what, resting),
   });
+  host.onWake(datasetNo, (ordinal) => {
+    counters.woke();
+    feed.wake(ordinal);
+    pool.woke();
+  });
+  const stir = (): void => pool.stir();
+  host.halt.addEventListener('abort', stir, { once: true });
   let ended: RunFatalError | undefined;
   const stop = (error: RunFatalError): void => {
     if (ended !== undefined) return;
@@ -65,6 +80,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
   try {
     end = await pool.run();
   } finally {
+    host.halt.removeEventListener('abort', stir);
     await records.drained();
     counters.unwatch();
     await feed.close();
@@ -72,6 +88,21 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
   // A record may be refused after the last row has left the pool.
   if (ended !== undefined) throw ended;
   return end;
+}
+
+/** All that is left is parked: the attempt may end, or somebody's answer brings rows back. */
+function rest(host: DatasetHost, { frame, counters }: ProcessWhat, resting: boolean): void {
+  host.busy(!resting);
+  if (!resting) return;
+  const { key, datasetNo } = frame.record;
+  host.event({
+    type: 'dataset.parked',
+    level: 'info',
+    message: `Dataset '${key}': all ${counters.waiting} unfinished rows are waiting.`,
+    datasetNo,
+    data: JSON.stringify({ parked: counters.waiting }),
+  });
+  host.waits();
 }
 
 /** What rows share, and where they report to. */

@@ -88,6 +88,20 @@ export class DatasetCounters {
     this.#changed();
   }
 
+  /** A row that an earlier attempt parked, and that still waits. */
+  leftParked(): void {
+    this.#queued--;
+    this.#waiting++;
+    this.#changed();
+  }
+
+  /** A parked row is to be run again. */
+  woke(): void {
+    this.#waiting--;
+    this.#queued++;
+    this.#changed();
+  }
+
   /** `again`: an earlier attempt had begun the row, so that it is counted as started already. */
   started(row: ActiveRow, again: boolean): void {
     this.#rows.add(row);

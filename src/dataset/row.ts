@@ -1,6 +1,7 @@
 import { type Gate, Halted, type Scope } from '../scope/index.ts';
 import { RunFatalError } from '../sdk/index.ts';
 import type { RowState } from '../store/index.ts';
+import type { Beginning } from './beginning.ts';
 import { type CellPlace, cellText, LEFT_OUT, resolveCell } from './cell.ts';
 import type { Column } from './columns.ts';
 import type { FrameSlice } from './frame-rows.ts';
@@ -44,6 +45,8 @@ export interface RowItem {
   /** An earlier attempt had begun it and said so. */
   readonly again: boolean;
   readonly previous: Readonly<Record<string, unknown>> | undefined;
+  /** What it has before it runs, in a rerun that begins at a column. */
+  readonly beginning?: Beginning | undefined;
 }
 
 const NOTHING: Record<string, unknown> = Object.freeze({});
@@ -72,6 +75,8 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   #column = 0;
   #cells = '';
   #leg = -1;
+  /** The first leg that is this run's own. */
+  #firstLeg = 0;
   #outcomes: LegOutcome[];
   #errors: Map<number, LegError> | undefined;
   #ended = false;
@@ -95,8 +100,10 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
       ordinal: item.ordinal,
       identity: item.identity,
       gate: this.#gate,
+      named: this,
     });
     this.#outcomes = new Array<LegOutcome>(job.legs.length).fill('none');
+    if (item.beginning !== undefined) this.#takeBeginning(item.beginning);
   }
 
   get sink(): LegSink {
@@ -107,6 +114,11 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     return this.#job.legs[this.#leg] ?? this.#job.columns[this.#column]?.name ?? '';
   }
 
+  /** The row's key as people write it. */
+  rowName(): string {
+    return rowName(this.#job.keySpec, this.row, this.ordinal);
+  }
+
   rowCtx(scope: Scope): ReturnType<DatasetHost['rowCtx']> {
     return this.#job.host.rowCtx(scope);
   }
@@ -115,6 +127,26 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   begin(again: boolean): void {
     this.#job.counters.started(this, again);
     this.#advance();
+  }
+
+  #takeBeginning({ cells, legs }: Beginning): void {
+    const { columns, legs: paths } = this.#job;
+    const texts = cells.map((value, index) => {
+      const { name } = columns[index] ?? { name: '' };
+      this.row[name] = value;
+      return cellText(value, name, this.ordinal);
+    });
+    this.#cells = texts.join(',');
+    this.#column = cells.length;
+    this.#firstLeg = columns[cells.length]?.firstLeg ?? paths.length;
+    for (const { path, outcome, error } of legs) {
+      const leg = paths.indexOf(path);
+      if (leg < 0 || leg >= this.#firstLeg) continue;
+      this.#outcomes[leg] = outcome;
+      if (error === undefined) continue;
+      this.#errors ??= new Map();
+      this.#errors.set(leg, error);
+    }
   }
 
   enter(leg: number): void {
@@ -134,9 +166,9 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   }
 
   #describe(error: unknown): RowError {
-    const { columns, keySpec, host } = this.#job;
+    const { columns, host } = this.#job;
     const column = columns[this.#column]?.name ?? '';
-    return rowError(error, { column, row: rowName(keySpec, this.row, this.ordinal), at: host.placeOf?.(error) });
+    return rowError(error, { column, row: this.rowName(), at: host.placeOf?.(error) });
   }
 
   #advance(): void {
@@ -209,16 +241,14 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
 
   #end(state: 'completed' | 'failed', error: RowError | null): void {
     this.#ended = true;
-    if (this.#gate.inFlight === 0) this.#record(state, error);
-    else void this.#quiet().then(() => this.#record(state, error));
+    if (this.#gate.unfinished === 0) this.#record(state, error);
+    else void this.#still().then(() => this.#record(state, error));
   }
 
   /** Waits for all effects of the row, and for those that their ends set off. */
-  async #quiet(): Promise<void> {
-    while (this.#gate.inFlight > 0) {
-      await this.#gate.idle();
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
+  #still(): Promise<void> {
+    const { host } = this.#job;
+    return this.#gate.still(host.clock, host.stepGraceMs);
   }
 
   /** The run has suspended this row: once nothing of it is in flight it gives its slot back, if it has not ended by then. */
@@ -229,7 +259,7 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   async #parkWhenIdle(): Promise<void> {
     // A turn of the event loop lets author's code that was only waiting for itself come to its end.
     await new Promise<void>((resolve) => setImmediate(resolve));
-    await this.#quiet();
+    await this.#still();
     if (this.#ended || !this.#job.host.admitting()) return;
     this.#ended = true;
     this.#record('parked', null);
@@ -242,12 +272,12 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
       this.#leaveUnrecorded();
       return;
     }
-    // A parked row keeps its gate: the run closes it when the attempt ends, and what it waits for stays armed.
-    if (state !== 'parked') {
-      this.#gate.close();
-      host.closeRow(this.#gate);
-    }
-    const credits = host.takeRowCredits(datasetNo, this.ordinal);
+    this.#gate.close();
+    host.closeRow(this.#gate);
+    const settled = host.takeRowCredits(datasetNo, this.ordinal);
+    if (state !== 'parked') host.rowEnded({ datasetNo, ordinal: this.ordinal });
+    // What a parked row has paid is in the journal, and is settled again by whoever runs it to its end.
+    const credits = state === 'parked' ? 0 : settled;
     const traced = job.traced || error !== null;
     this.#state = state;
     this.#credits = credits;
@@ -279,7 +309,11 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     }
     const { counters } = this.#job;
     if (this.#state !== 'parked')
-      for (let leg = 0; leg < this.#outcomes.length; leg++) counters.leg(leg, this.#outcomes[leg] ?? 'none');
+      for (let leg = this.#firstLeg; leg < this.#outcomes.length; leg++)
+        counters.leg(leg, this.#outcomes[leg] ?? 'none');
     counters.recorded(this, this.#state, this.#credits);
+    // Its journal is on disk: whoever runs the row again finds all of it.
+    const place = { datasetNo: this.#job.datasetNo, ordinal: this.ordinal };
+    if (this.#state === 'parked') this.#job.host.rowParked(place, this.#gate.wantsMore);
   }
 }

@@ -73,6 +73,7 @@ function newRun(id: string, play: string): NewRun {
     parentRunId: null,
     replayedFrom: null,
     idempotencyKey: null,
+    wakeAt: null,
   };
 }
 
@@ -87,6 +88,12 @@ export interface TestRun {
   readonly prepared: number[];
   /** Gates of rows, in order of their start, with what parks them. */
   readonly gates: { readonly gate: Gate; readonly suspended: () => void }[];
+  /** What the dataset said of whether it can go on by itself. */
+  readonly busy: readonly boolean[];
+  /** Rows whose parked record is durable, in that order. */
+  readonly parked: readonly number[];
+  /** Brings a parked row back. */
+  wake(ordinal: number): void;
   /** Ends the attempt: no further row starts. */
   stop(): void;
   /** Resolves when nothing goes on without a clock or a person. */
@@ -102,6 +109,8 @@ export interface TestRunOptions {
   readonly maxBytesInFlight?: number;
   readonly filesDir?: string;
   readonly retryFailed?: boolean;
+  /** Parked rows that still wait. */
+  readonly stillWaiting?: readonly number[];
   readonly rowCtx?: (scope: Scope) => RowCtx;
   readonly credits?: (ordinal: number) => number;
   readonly scope?: (run: Scope) => Scope;
@@ -123,8 +132,12 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     fatal: [] as RunFatalError[],
     prepared: [] as number[],
     gates: [] as TestRun['gates'],
+    busy: [] as boolean[],
+    parked: [] as number[],
+    wake: (_ordinal: number): void => {},
   };
   let admitting = true;
+  const halt = new AbortController();
   const host: DatasetHost = {
     runNo,
     play,
@@ -148,6 +161,19 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     },
     closeRow: () => {},
     admitting: () => admitting,
+    halt: halt.signal,
+    stepGraceMs: 1_000,
+    busy: (isBusy) => void run.busy.push(isBusy),
+    waits: () => {},
+    onWake: (_no, wake) => {
+      run.wake = wake;
+    },
+    rowParked: ({ ordinal }) => void run.parked.push(ordinal),
+    rowEnded: () => {},
+    ...(options.stillWaiting && {
+      stillWaiting: async (_no: number, ordinals: readonly number[]) =>
+        new Set(ordinals.filter((ordinal) => options.stillWaiting?.includes(ordinal))),
+    }),
     fatal: () => run.fatal.length > 0,
     prepareRows: async (_no, ordinals) => void run.prepared.push(...ordinals),
     raiseFatal: (error) => {
@@ -161,8 +187,10 @@ export function testRun(options: TestRunOptions = {}): TestRun {
   return {
     ...run,
     host,
+    wake: (ordinal) => run.wake(ordinal),
     stop: () => {
       admitting = false;
+      halt.abort();
     },
     idle: () => turns(),
   };

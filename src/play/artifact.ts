@@ -4,12 +4,12 @@ import { CallsheetError, type JsonSchema, type JsonValue, type Play } from '../s
 import { artifactHash } from './bundle.ts';
 import { choosePlay, type ExportedPlay, playsOf } from './choose.ts';
 import { inputSchemaOf, plainOptions } from './describe.ts';
-import { editionOf } from './edition.ts';
+import { editionOf, KNOWN_EDITIONS } from './edition.ts';
 import { readIfThere, writeWhole } from './files.ts';
-import { importCode } from './import-code.ts';
+import { importCode, playsDefinedBy } from './import-code.ts';
 import type { LoadedPlay } from './load.ts';
 
-/** What stands beside an artifact's code: `<hash>.json`. For people; a run needs the code only. */
+/** What stands beside an artifact's code: `<hash>.json`. For people, but for the edition that a play was built for. */
 export interface ArtifactMeta {
   readonly hash: string;
   /** The play file's name; artifacts don't know the folder that they came from. */
@@ -34,6 +34,8 @@ export interface OpenedArtifact {
   readonly play: Play;
   readonly exportName: string;
   readonly plays: readonly ExportedPlay[];
+  /** Every play that the code holds: those that it exports, and those that it only imports. */
+  readonly all: readonly Play[];
 }
 
 /**
@@ -53,8 +55,10 @@ export async function saveArtifact(folder: string, loaded: LoadedPlay, clock: Cl
 }
 
 /**
- * Imports exactly the pinned bytes and returns the play: the one of that export (or name), or the only one.
- * Throws `ARTIFACT_MISSING` where the code is gone or altered, and what `loadPlay` throws for the rest.
+ * Imports exactly the pinned bytes and returns the play: the one of that export (or name), or the only one; a name may
+ * also be that of a play that the code holds and does not export.
+ * Throws `ARTIFACT_MISSING` where the code is gone or altered, `EDITION_UNKNOWN` where it was built for a contract that this
+ * release does not know, and what `loadPlay` throws for the rest.
  */
 export async function openArtifact(folder: string, hash: string, wanted?: string): Promise<OpenedArtifact> {
   const file = codeFile(folder, hash);
@@ -68,8 +72,16 @@ export async function openArtifact(folder: string, hash: string, wanted?: string
     shownAs: file,
   });
   const plays = playsOf(exports);
+  const all = playsDefinedBy(exports);
+  await refuseUnknownEditions(folder, hash, all);
+  const inner = plays.some((one) => isNamed(one, wanted)) ? undefined : all.find((play) => play.name === wanted);
+  if (inner !== undefined) return { play: inner, exportName: inner.name, plays, all };
   const chosen = choosePlay(plays, { file, wanted, exported: Object.keys(exports) });
-  return { play: chosen.play, exportName: chosen.exportName, plays };
+  return { play: chosen.play, exportName: chosen.exportName, plays, all };
+}
+
+function isNamed({ exportName, aliases, play }: ExportedPlay, wanted: string | undefined): boolean {
+  return wanted !== undefined && [exportName, ...aliases, play.name].includes(wanted);
 }
 
 /** The description kept beside an artifact; undefined where there is none that can be read. */
@@ -79,8 +91,25 @@ export async function readMeta(folder: string, hash: string): Promise<ArtifactMe
   try {
     return JSON.parse(text) as ArtifactMeta;
   } catch {
-    // It describes and decides nothing, so a damaged one is written anew.
+    // A damaged one is written anew from what the code says itself.
     return undefined;
+  }
+}
+
+/** What was kept with the code has the say: code that names no edition was built for the newest of its day. */
+async function refuseUnknownEditions(folder: string, hash: string, plays: readonly Play[]): Promise<void> {
+  const kept = (await readMeta(folder, hash))?.plays ?? [];
+  for (const play of plays) {
+    const edition = kept.find(({ name }) => name === play.name)?.edition ?? editionOf(play.options);
+    if (KNOWN_EDITIONS.includes(edition)) continue;
+    throw new CallsheetError(
+      'EDITION_UNKNOWN',
+      `The play '${play.name}' was built for the contract edition ${edition}; this release knows ${KNOWN_EDITIONS.join(', ')}.`,
+      {
+        details: { play: play.name, edition, known: KNOWN_EDITIONS, artifact: hash },
+        next: ['Go on with the release that started the run, or a newer one.'],
+      },
+    );
   }
 }
 

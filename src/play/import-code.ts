@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { CallsheetError, type ErrorCode } from '../sdk/index.ts';
+import { Turnstile } from '../scope/index.ts';
+import { CallsheetError, type ErrorCode, type Play } from '../sdk/index.ts';
 import type { Bundle } from './bundle.ts';
 import { writeWhole } from './files.ts';
 import { installSdk } from './shim.ts';
@@ -39,10 +40,35 @@ export async function importCode(
   installSdk();
   rememberMap(file, options.map, options.folder);
   try {
-    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as ModuleExports;
+    return await imports.pass(() => importNoting(pathToFileURL(file).href));
   } catch (error) {
     throw loadError(error, options);
   }
+}
+
+/** One import at a time, so that what it defines can be told from what others do. */
+const imports = new Turnstile();
+/** Where `definePlay` looks for whoever takes note. */
+const DEFINING = Symbol.for('callsheet.defining');
+const definedBy = new WeakMap<object, readonly Play[]>();
+
+async function importNoting(url: string): Promise<ModuleExports> {
+  const noted: Play[] = [];
+  const holder = globalThis as Record<symbol, Play[] | undefined>;
+  holder[DEFINING] = noted;
+  try {
+    const exports = (await import(/* @vite-ignore */ url)) as ModuleExports;
+    // Node keeps the module: asked for again, it defines nothing.
+    if (!definedBy.has(exports)) definedBy.set(exports, noted);
+    return exports;
+  } finally {
+    delete holder[DEFINING];
+  }
+}
+
+/** Every play that a module's code defined while it was imported, exported or not. */
+export function playsDefinedBy(exports: ModuleExports): readonly Play[] {
+  return definedBy.get(exports) ?? [];
 }
 
 function loadError(error: unknown, options: Pick<ImportOptions, 'code' | 'shownAs'>): CallsheetError {

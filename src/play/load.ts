@@ -4,7 +4,7 @@ import { CallsheetError, type ErrorCode, type Play } from '../sdk/index.ts';
 import { type Bundle, bundleModule } from './bundle.ts';
 import { choosePlay, type ExportedPlay, playsOf } from './choose.ts';
 import { isFile, namesIn } from './files.ts';
-import { importBundle, type ModuleExports } from './import-code.ts';
+import { importBundle, type ModuleExports, playsDefinedBy } from './import-code.ts';
 
 export interface LoadedPlay {
   readonly play: Play;
@@ -12,6 +12,8 @@ export interface LoadedPlay {
   readonly exportName: string;
   /** Every play of the file. */
   readonly plays: readonly ExportedPlay[];
+  /** Every play that its code holds, exported or not. */
+  readonly all: readonly Play[];
   readonly artifact: Bundle;
   /** The file as it was named. */
   readonly file: string;
@@ -38,7 +40,7 @@ export async function loadPlay(spec: string, options: LoadOptions = {}): Promise
   });
   const plays = playsOf(exports);
   const chosen = choosePlay(plays, { file, wanted: exportName, exported: Object.keys(exports) });
-  return { play: chosen.play, exportName: chosen.exportName, plays, artifact, file };
+  return { play: chosen.play, exportName: chosen.exportName, plays, all: playsDefinedBy(exports), artifact, file };
 }
 
 export interface ModuleOptions extends LoadOptions {

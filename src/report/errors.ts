@@ -1,8 +1,10 @@
 import type { RowError } from '../dataset/index.ts';
 import { toJson } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
+import { type DoubtJson, operationsInDoubt } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import type { ReportSource } from './reads.ts';
+import { ofRun } from './run-json.ts';
 
 export interface ErrorGroup {
   readonly dataset: string | null;
@@ -20,6 +22,8 @@ export interface ErrorsJson {
   readonly run: string;
   readonly groups: readonly ErrorGroup[];
   readonly failedRows: number;
+  /** Writes that may or may not have been done: what `runs resolve` settles. */
+  readonly inDoubt: readonly DoubtJson[];
   readonly runError: { readonly code: string; readonly message: string; readonly next: readonly string[] } | null;
 }
 
@@ -41,6 +45,7 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
     run: run.id,
     groups: sorted.map((group) => ({ ...group, columns: [...group.columns], next: nextOf(run, group) })),
     failedRows,
+    inDoubt: await operationsInDoubt(source, run),
     runError:
       run.error === null ? null : (toJson(JSON.parse(run.error)) as unknown as NonNullable<ErrorsJson['runError']>),
   };
@@ -86,8 +91,6 @@ function normalised(message: string): string {
 }
 
 function nextOf(run: RunRecord, group: MutableGroup): readonly string[] {
-  const own = group.next
-    .map((step) => step.replaceAll('<run>', run.id))
-    .filter((step) => !step.includes('runs errors'));
+  const own = ofRun(group.next, run.id).filter((step) => !step.includes('runs errors'));
   return [...new Set([...own, `callsheet runs resume ${run.id} --retry-failed`])];
 }

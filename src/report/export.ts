@@ -2,7 +2,7 @@ import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { openCsvWriter, openJsonlWriter, type Written } from '../files/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { chosenFrame, readerOf } from './frames.ts';
-import { inputPathsOf } from './output.ts';
+import { inputPathsOf, outputFormat } from './output.ts';
 import { type CellProvenance, provenanceOf } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
 
@@ -22,7 +22,7 @@ export interface Exported extends Written {
 
 /**
  * Writes a dataset of any run, finished or not: the user's own columns in their order and spelling, then the derived ones.
- * A path that ends in `.jsonl` gets JSON lines, any other CSV. Nothing half is left behind.
+ * A path that ends in `.jsonl` gets JSON lines, one in `.csv` or without an ending CSV. Nothing half is left behind.
  */
 export async function exportDataset(source: ReportSource, run: RunRecord, options: ExportOptions): Promise<Exported> {
   const frame = await chosenFrame(source, run, options.dataset);
@@ -30,9 +30,8 @@ export async function exportDataset(source: ReportSource, run: RunRecord, option
   const shape = await reader.shape();
   const inputPaths = [...(options.inputPaths ?? []), ...(await inputPathsOf(source, run))];
   const guarded = { ...options, inputPaths };
-  const write = /\.(jsonl|ndjson)$/i.test(options.path)
-    ? await jsonlSink(guarded, shape)
-    : await csvSink(guarded, shape);
+  const write =
+    outputFormat(options.path) === 'jsonl' ? await jsonlSink(guarded, shape) : await csvSink(guarded, shape);
   try {
     for await (const piece of reader.rows()) {
       const rows = piece.filter((row) => isWanted(row, options.rows ?? 'all'));

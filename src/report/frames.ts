@@ -1,4 +1,4 @@
-import { type DatasetReader, datasetReader } from '../dataset/index.ts';
+import { type DatasetReader, datasetReader, frameName } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
@@ -20,9 +20,8 @@ export async function framesOf(
 /** The dataset that is meant: by key, or the only one. Throws DATASET_NOT_FOUND and lists what there is. */
 export async function chosenFrame(source: ReportSource, run: RunRecord, key: string | undefined): Promise<FrameRecord> {
   const frames = await framesOf(source, run);
-  const keys = frames.map((frame) => frame.key);
-  const named = key === undefined ? frames : frames.filter((frame) => frame.key === key);
-  // Of two datasets of one key (a child play has its own), the last one is the newest.
+  const keys = frames.map(frameName);
+  const named = key === undefined ? frames : frames.filter((frame) => frameName(frame) === key);
   const chosen = key === undefined && frames.length !== 1 ? undefined : named.at(-1);
   if (chosen !== undefined) return chosen;
   const problem =

@@ -1,6 +1,8 @@
+export { type DoubtJson, operationsInDoubt } from './doubts.ts';
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type EventJson, eventsOf } from './events.ts';
 export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export { exportCommands, shellWord } from './next.ts';
 export { assertOutputPath, inputPathsOf } from './output.ts';
 export {
   type CreditsJson,
@@ -16,8 +18,9 @@ export {
   receiptNumber,
   receiptsList,
 } from './receipts.ts';
-export { type RunJson, type ShownStatus, shownStatus } from './run-json.ts';
+export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
 export {
+  type ChildJson,
   type DatasetJson,
   type LiveFacts,
   type RunReport,
@@ -27,4 +30,5 @@ export {
   statusIn,
   type ToolCallsJson,
 } from './show.ts';
+export type { OpenWaitJson, WaitingJson } from './waiting.ts';
 export { type AttemptJson, type WhyJson, whyRow } from './why.ts';

@@ -46,9 +46,16 @@ export function runJson(run: RunRecord, status: ShownStatus): RunJson {
     startedAt: iso(run.startedAt),
     finishedAt: iso(run.finishedAt),
     error:
-      error === null ? null : { code: error.code, message: error.message, details: error.details, next: error.next },
+      error === null
+        ? null
+        : { code: error.code, message: error.message, details: error.details, next: ofRun(error.next, run.id) },
     replayedFrom: run.replayedFrom,
   };
+}
+
+/** What to do next, with the run's id where whoever wrote it down could not know that. */
+export function ofRun(next: readonly string[], runId: string): readonly string[] {
+  return next.map((step) => step.replaceAll('<run>', runId));
 }
 
 export function iso(at: number | null): string | null {
@@ -57,19 +64,4 @@ export function iso(at: number | null): string | null {
 
 export function optionsOf(run: RunRecord): RunOptions {
   return JSON.parse(run.options) as RunOptions;
-}
-
-/** What one would type next, by how the run stands. */
-export function nextCommands(
-  { id }: RunRecord,
-  status: ShownStatus,
-  facts: { readonly datasets: number; readonly failed: number },
-): string[] {
-  if (status === 'running') return [`callsheet runs watch ${id}`, `callsheet runs cancel ${id}`];
-  if (status === 'interrupted' || status === 'queued') return [`callsheet runs resume ${id}`];
-  const next: string[] = [];
-  if (status === 'failed') next.push(`callsheet runs resume ${id}`);
-  if (facts.failed > 0) next.push(`callsheet runs errors ${id}`);
-  if (facts.datasets > 0) next.push(`callsheet runs export ${id} -o out.csv`);
-  return next;
 }

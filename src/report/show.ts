@@ -1,8 +1,11 @@
+import { frameName } from '../dataset/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { framesOf } from './frames.ts';
+import { nextCommands } from './next.ts';
 import type { ReportSource } from './reads.ts';
-import { nextCommands, optionsOf, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
+import { optionsOf, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
+import { type WaitingJson, waitingOf } from './waiting.ts';
 
 export interface DatasetJson {
   readonly key: string;
@@ -34,6 +37,15 @@ export type StepJson =
   | { readonly kind: 'tool'; readonly label: string; readonly tool: string; readonly calls: number }
   | { readonly kind: 'dataset'; readonly label: string; readonly steps: readonly StepJson[] };
 
+/** A run that this one has started, or that one of those has. */
+export interface ChildJson {
+  readonly id: string;
+  readonly play: string;
+  readonly status: ShownStatus;
+  /** The run that started it. */
+  readonly parent: string | null;
+}
+
 /** What `run --json` prints at the end, and `runs show --json` at any time. */
 export interface RunReport {
   readonly run: RunJson;
@@ -51,6 +63,9 @@ export interface RunReport {
     readonly byTool: Readonly<Record<string, ToolCallsJson>>;
   };
   readonly credits: { readonly reserved: number; readonly settled: number; readonly limit: number | null };
+  /** Null unless the run's status is `waiting`. */
+  readonly waiting: WaitingJson | null;
+  readonly children: readonly ChildJson[];
   readonly next: readonly string[];
 }
 
@@ -72,6 +87,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
   const sum = (pick: (calls: ToolCallsJson) => number): number =>
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
+  const waiting = await waitingOf(source, run);
   return {
     run: runJson(run, statusIn(source, run)),
     result: run.result === null ? null : (JSON.parse(run.result) as JsonValue),
@@ -91,8 +107,18 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       settled: rounded(sum((calls) => calls.credits)),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
-    next: nextCommands(run, statusIn(source, run), { datasets: frames.length, failed }),
+    waiting,
+    children: (await source.report.childRuns(run.id)).map((child) => childJson(source, child)),
+    next: nextCommands(run, statusIn(source, run), {
+      datasets: frames.map((frame) => frame.key),
+      failed,
+      waiting,
+    }),
   };
+}
+
+function childJson(source: ReportSource, run: RunRecord): ChildJson {
+  return { id: run.id, play: run.play, status: statusIn(source, run), parent: run.parentRunId };
 }
 
 /** How a run stands as far as this machine can tell. */
@@ -115,7 +141,7 @@ async function datasetJson(source: ReportSource, run: RunRecord, frame: FrameRec
   const { completed, failed, parked } = counts;
   const skipped = frame.total - frame.admitted;
   return {
-    key: frame.key,
+    key: frameName(frame),
     total: frame.total,
     completed,
     failed,
@@ -177,7 +203,7 @@ async function stepsOf(
   for (const frame of frames)
     steps.push({
       kind: 'dataset',
-      label: frame.key,
+      label: frameName(frame),
       steps: toolSteps(totals.filter((one) => one.datasetNo === frame.datasetNo)),
     });
   return steps;

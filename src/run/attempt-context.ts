@@ -3,9 +3,15 @@ import type { DatasetHost, DatasetProgress } from '../dataset/index.ts';
 import type { CallCounters, ObservedEvent } from '../observe/index.ts';
 import type { OpenedArtifact } from '../play/index.ts';
 import type { Chance, Clock, Scope } from '../scope/index.ts';
+import type { Play } from '../sdk/index.ts';
 import type { Committer, RunRecord, Store } from '../store/index.ts';
 import type { Boundaries } from './boundary.ts';
+import type { ChildKeys } from './child.ts';
 import type { Ending } from './ending.ts';
+import type { ParkedRows } from './parked.ts';
+import type { Suspension } from './suspension.ts';
+import type { TreeBudgets } from './tree-budget.ts';
+import type { Waits } from './waits.ts';
 
 /** What a run was started with, kept with it. Paths are absolute. */
 export interface RunOptions {
@@ -22,6 +28,12 @@ export interface RunOptions {
   /** The text encoding of every CSV file whose play does not say; null to find it out. */
   readonly encoding?: string | null;
   readonly refresh: 'all' | readonly string[];
+  /** A rerun that begins each row at this column, with the cells of the source run before it. */
+  readonly column?: string | null;
+  /** True once the run, or one that it comes from, went on under other code than it began with. */
+  readonly codeChanged?: boolean;
+  /** Writes that were made before are made again where the code asks for them in another place or form. */
+  readonly resend?: boolean;
   /** Set by a resume that also tries failed rows again. */
   readonly retryFailed?: boolean | undefined;
   /** `fixture` where answers come from recorded files. */
@@ -35,11 +47,14 @@ export interface RunDeps {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly calls: CallProcess;
+  readonly budgets: TreeBudgets;
   readonly filesDir: string;
   readonly concurrency: number;
   readonly maxBytesInFlight: number;
   openArtifact(hash: string, exportName: string | undefined): Promise<OpenedArtifact>;
   readSecret(name: string): string | undefined;
+  /** Told of every run that this one has started: whoever works on due runs may begin at once. */
+  startRun(runId: string): void;
 }
 
 /** The datasets of one attempt, as the capabilities see them. */
@@ -59,6 +74,14 @@ export interface AttemptView {
   readonly counters: CallCounters;
 }
 
+/** What a plan does not do. */
+export type PlannedStop = 'step' | 'fetch' | 'sleep' | 'event' | 'child';
+
+/** True where the store holds something of the run before its play begins: of an earlier attempt, or of a rerun's source. */
+export function isReplay(run: RunRecord): boolean {
+  return run.attempt > 1 || run.replayedFrom !== null;
+}
+
 /** What the capabilities of one attempt share. */
 export interface AttemptContext {
   readonly deps: RunDeps;
@@ -69,12 +92,22 @@ export interface AttemptContext {
   readonly ending: Ending;
   readonly calls: CallRun;
   readonly boundaries: Boundaries;
+  readonly waits: Waits;
+  readonly suspension: Suspension;
+  readonly parked: ParkedRows;
   readonly datasets: AttemptDatasets;
+  /** Every play that the artifact holds, exported or not. */
+  readonly plays: readonly Play[];
+  /** Names of the plays from the run's root down to the one whose code this is. */
+  readonly ancestry: readonly string[];
+  readonly children: ChildKeys;
+  /** The attempt spends nothing any more. */
+  closeBudget(): void;
   /** Secrets that the play declares. */
   readonly secrets: readonly string[];
   readonly input: unknown;
-  /** Set where the play is planned: leaves a step or fetch that is not kept pending. */
-  readonly planning?: ((kind: 'step' | 'fetch', label: string, scope: Scope) => never) | undefined;
+  /** Set where the play is planned: leaves what is not kept pending. */
+  readonly planning?: ((kind: PlannedStop, label: string, scope: Scope) => never) | undefined;
   /** Rows of the largest file read so far. */
   readonly files: { largest: number };
   emit(event: Partial<ObservedEvent> & Pick<ObservedEvent, 'type' | 'message'>): void;

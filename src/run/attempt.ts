@@ -1,19 +1,25 @@
-import { Journal, Settlements } from '../call/index.ts';
-import { createBudget, createRetryBudget } from '../governor/index.ts';
+import { Journal, Rereads, Settlements, SourceRuns } from '../call/index.ts';
+import { createRetryBudget } from '../governor/index.ts';
 import { CallCounters, type EventHub, type ObservedEvent } from '../observe/index.ts';
 import { durationMs, fatalForm, Scope } from '../scope/index.ts';
-import { type JsonValue, type Play, RunFatalError } from '../sdk/index.ts';
+import { type Play, RunFatalError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import type { AttemptContext, AttemptView, RunDeps, RunOptions } from './attempt-context.ts';
+import { type AttemptContext, type AttemptView, isReplay, type RunDeps, type RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
+import { ChildKeys } from './child.ts';
+import { ancestryOf } from './child-run.ts';
 import { captureConsole } from './console.ts';
 import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
+import { deepFrozen } from './deep-frozen.ts';
 import type { Ending, Lease } from './ending.ts';
-import { type Outcome, outcomeOf, type Settled } from './outcome.ts';
+import { type Outcome, outcomeOf, type Settled, type Suspended } from './outcome.ts';
+import { ParkedRows } from './parked.ts';
 import { startProgress } from './progress.ts';
 import { asResult } from './result.ts';
 import { catchStrays } from './strays.ts';
+import { Suspension } from './suspension.ts';
+import { Waits } from './waits.ts';
 
 export interface AttemptParts {
   readonly run: RunRecord;
@@ -29,8 +35,11 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
   const { ending } = parts;
   let settled: Settled = { kind: 'pending' };
   let stopProgress = (): void => {};
+  let context: AttemptContext | undefined;
   try {
+    await deps.calls.rescue.prepare(parts.run.id);
     const { play, view } = await prepare(deps, parts);
+    context = view.context;
     parts.onView?.(view);
     stopProgress = startProgress(view);
     settled = await runPlay(view.context, play);
@@ -41,8 +50,24 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
   ending.finish();
   await ending.quiet(deps.clock);
   stopProgress();
+  context?.parked.close();
   await drain(deps, ending);
-  return outcomeOf(settled, ending.reason);
+  context?.closeBudget();
+  deps.calls.rescue.release(parts.run.id);
+  return outcomeOf(settled, ending.reason, context === undefined ? undefined : await suspended(context));
+}
+
+/** What the run waits for, where that is how the attempt ended. */
+async function suspended({ deps, run, ending, parked }: AttemptContext): Promise<Suspended | undefined> {
+  if (ending.reason?.kind !== 'suspended') return undefined;
+  const { seenSignal } = parked;
+  try {
+    const { wakeAt, events } = await deps.store.runs.openWaits(run.no);
+    return { kind: 'suspended', wakeAt: ending.gate.wantsMore ? deps.clock.now() : wakeAt, events, seenSignal };
+  } catch (error) {
+    ending.fatal(asFatal(error));
+    return undefined;
+  }
 }
 
 /** Nothing reaches the author's code any more, and all that it did is durable. */
@@ -66,15 +91,15 @@ export function asFatal(error: unknown): RunFatalError {
 async function prepare(deps: RunDeps, parts: AttemptParts): Promise<{ play: Play; view: AttemptView }> {
   const { run } = parts;
   const options = JSON.parse(run.options) as RunOptions;
-  const { play } = await deps.openArtifact(run.artifact, options.exportName ?? undefined);
-  const context = await contextOf(deps, parts, { play, options });
+  const { play, all } = await deps.openArtifact(run.artifact, options.exportName ?? undefined);
+  const context = await contextOf(deps, parts, { play, plays: all, options });
   return { play, view: context };
 }
 
 async function contextOf(
   deps: RunDeps,
   parts: AttemptParts,
-  { play, options }: { play: Play; options: RunOptions },
+  { play, plays, options }: { play: Play; plays: readonly Play[]; options: RunOptions },
 ): Promise<AttemptView> {
   const { run, ending, lease, hub } = parts;
   const attempt = run.attempt;
@@ -83,11 +108,17 @@ async function contextOf(
   const counters = new CallCounters();
   const journal = new Journal(deps.store.calls, run.no);
   const boundaries = new Boundaries(deps.store.runs, deps.committer, run.no);
-  if (attempt > 1)
-    await Promise.all([journal.open({ retryFailed: options.retryFailed === true }), boundaries.load(0, [0])]);
-  const settled = attempt > 1 ? await deps.store.calls.settledCredits(run.no) : 0;
-  // What somebody says on the command line stands over what the play says.
-  const limit = options.maxCredits ?? play.options.billing?.maxCreditsPerRun;
+  const waits = new Waits(deps.store.runs, deps.committer, run.no);
+  const parked = new ParkedRows(deps.store.runs, deps.clock, run.no);
+  await parked.open();
+  if (isReplay(run))
+    await Promise.all([
+      journal.open({ retryFailed: options.retryFailed === true }),
+      boundaries.load(0, [0]),
+      waits.load(0, [0]),
+    ]);
+  const source = await SourceRuns.open(deps.store, run);
+  const budget = await deps.budgets.open(deps.store, run);
   const calls = {
     process: deps.calls,
     runId: run.id,
@@ -97,9 +128,13 @@ async function contextOf(
     startedAt: run.startedAt ?? deps.clock.now(),
     refresh: options.refresh === 'all' ? ('all' as const) : new Set(options.refresh),
     journal,
+    source,
+    codeChanged: options.codeChanged === true,
+    resend: options.resend === true,
     settlements: new Settlements(),
-    budget: createBudget({ ...(limit !== undefined && { limit }), settled, runId: run.id }),
+    budget: budget.budget,
     retries: createRetryBudget(),
+    rereads: new Rereads(deps.calls.rereadSecret),
     signal: ending.kill,
     halt: ending.halt,
     assertGoing: () => {
@@ -119,7 +154,14 @@ async function contextOf(
     ending,
     calls,
     boundaries,
+    waits,
+    suspension: new Suspension(ending, deps.clock),
+    parked,
     datasets: new Datasets(() => context, rowCtx),
+    plays,
+    ancestry: await ancestryOf(deps.store.runs, run),
+    children: new ChildKeys(),
+    closeBudget: budget.close,
     secrets: play.options.secrets ?? [],
     files: { largest: 0 },
     input: deepFrozen(JSON.parse(run.input)),
@@ -224,10 +266,4 @@ function playTimer(context: AttemptContext, play: Play): () => void {
       }),
     );
   });
-}
-
-function deepFrozen(value: JsonValue): JsonValue {
-  if (typeof value !== 'object' || value === null) return value;
-  for (const item of Object.values(value)) deepFrozen(item);
-  return Object.freeze(value);
 }

@@ -2,7 +2,7 @@ import { canonicalJson, type Digest, digest, type Scope } from '../scope/index.t
 import { RunFatalError } from '../sdk/index.ts';
 import type { BoundaryEntry, BoundaryKind, Committer, RunReads } from '../store/index.ts';
 
-const KNOWN: ReadonlySet<string> = new Set<BoundaryKind>(['step', 'fetch', 'now', 'csv', 'result']);
+const KNOWN: ReadonlySet<string> = new Set<BoundaryKind>(['step', 'fetch', 'now', 'csv', 'child', 'result']);
 
 /**
  * What boundaries of this run returned in earlier attempts.

@@ -3,12 +3,16 @@ import { createDataset, runSteps } from '../dataset/index.ts';
 import type { Scope } from '../scope/index.ts';
 import { CallsheetError, type CsvOptions, type PlayCtx, type RowCtx, type ToolResult } from '../sdk/index.ts';
 import type { AttemptContext } from './attempt-context.ts';
+import { runInline } from './child.ts';
+import { startChildRun } from './child-run.ts';
 import { csvDataset } from './csv.ts';
+import { callEventTool, isEventCall } from './event-tool.ts';
 import { recordedFetch } from './fetch.ts';
 import { secretsCapability } from './handles.ts';
 import { logEvent } from './log.ts';
 import { runStep } from './step.ts';
 import { derivedRandom, derivedUuid, recordedNow } from './values.ts';
+import { awaitEvent, sleepFor } from './wait.ts';
 
 /**
  * The author's ctx at a scope: a table of contents, with no state of its own. Capabilities are built when they are
@@ -37,7 +41,7 @@ class ScopedCtx implements RowCtx {
   get step(): RowCtx['step'] {
     const { context, scope } = this;
     return (id, fn, options) =>
-      scope.gate.enter(() => runStep(context, scope, { id, fn, options: options ?? {} })) as never;
+      scope.gate.enclose(() => runStep(context, scope, { id, fn, options: options ?? {} })) as never;
   }
   get runSteps(): RowCtx['runSteps'] {
     const { context, scope } = this;
@@ -69,16 +73,24 @@ class ScopedCtx implements RowCtx {
   }
 
   get sleep(): RowCtx['sleep'] {
-    return refused('ctx.sleep');
+    const { context, scope } = this;
+    return (duration, options) => scope.gate.arm(() => sleepFor(context, scope, { duration, key: options?.key }));
   }
   get waitForEvent(): RowCtx['waitForEvent'] {
-    return refused('ctx.waitForEvent');
+    const { context, scope } = this;
+    return (key, options) => scope.gate.arm(() => awaitEvent(context, scope, { key, options })) as never;
   }
   get runPlay(): RowCtx['runPlay'] {
-    return refused('ctx.runPlay');
+    const { context, scope } = this;
+    return (key, play, input) => {
+      if (scope.gate.state !== 'open') return scope.gate.hold();
+      const asked = { key, play, input };
+      return runInline(context, scope, { asked, ctxOf: playCtx }) as never;
+    };
   }
   get runPlayAsync(): RowCtx['runPlayAsync'] {
-    return refused('ctx.runPlayAsync');
+    const { context, scope } = this;
+    return (key, play, input) => scope.gate.enter(() => startChildRun(context, scope, { key, play, input }));
   }
 
   /** Absent from a row's type; plays without types are told the way out. */
@@ -93,7 +105,12 @@ class ScopedCtx implements RowCtx {
 
   #call(): (...args: unknown[]) => Promise<ToolResult> {
     const { context, scope } = this;
-    return (...args) => scope.gate.enter(() => executeCall(context.calls, scope, args));
+    return (...args) => {
+      if (!isEventCall(context, args)) return scope.gate.enter(() => executeCall(context.calls, scope, args));
+      // It sends something before it waits, so that it does not start where calls do not.
+      if (scope.gate.state !== 'open') return scope.gate.hold();
+      return scope.gate.arm(() => callEventTool(context, scope, args));
+    };
   }
 }
 

@@ -1,7 +1,8 @@
 import { type DatasetHost, type DatasetProgress, RunDatasets } from '../dataset/index.ts';
 import type { Scope } from '../scope/index.ts';
 import type { RowCtx } from '../sdk/index.ts';
-import type { AttemptContext, AttemptDatasets } from './attempt-context.ts';
+import { type AttemptContext, type AttemptDatasets, isReplay } from './attempt-context.ts';
+import { STEP_GRACE_MS } from './ending.ts';
 import { placeOf } from './outcome.ts';
 
 /**
@@ -13,7 +14,7 @@ import { placeOf } from './outcome.ts';
 export class Datasets implements AttemptDatasets {
   readonly #context: () => AttemptContext;
   readonly #rowCtx: (context: AttemptContext, scope: Scope) => RowCtx;
-  readonly #progress = new Map<string, () => DatasetProgress>();
+  readonly #progress = new Map<object, () => DatasetProgress>();
   readonly #registry = new RunDatasets();
   readonly #running = new Set<Promise<unknown>>();
   #changed = false;
@@ -41,7 +42,9 @@ export class Datasets implements AttemptDatasets {
 
   host(scope: Scope): DatasetHost {
     const context = this.#context();
-    const { deps, run, ending, calls, boundaries, options } = context;
+    const { deps, run, ending, calls, boundaries, options, waits, suspension, parked } = context;
+    // Stands for this dataset, whatever it is called.
+    const dataset = {};
     return {
       runNo: run.no,
       play: run.play,
@@ -53,16 +56,38 @@ export class Datasets implements AttemptDatasets {
       scope,
       concurrency: options.concurrency ?? deps.concurrency,
       maxBytesInFlight: deps.maxBytesInFlight,
-      replay: context.attempt > 1,
+      replay: isReplay(run),
+      codeChanged: options.codeChanged === true,
+      beginsAt: beginning(context),
       planning: context.planning !== undefined,
       retryFailed: options.retryFailed === true,
       datasets: this.#registry,
       started: (running) => {
         this.#running.add(running);
+        suspension.busy(dataset, true);
         const ended = (): void => {
           this.#running.delete(running);
+          scope.gate.progressed();
+          // What the play does with it comes first.
+          setImmediate(() => suspension.busy(dataset, false));
         };
         running.then(ended, ended);
+      },
+      busy: (isBusy) => suspension.busy(dataset, isBusy),
+      waits: () => suspension.blocked(scope, false),
+      halt: ending.halt,
+      stepGraceMs: STEP_GRACE_MS,
+      stillWaiting: async (datasetNo, ordinals) => {
+        const still = await waits.stillOpen(datasetNo, ordinals, deps.clock.now());
+        for (const [ordinal, until] of still) parked.add({ datasetNo, ordinal }, until);
+        return new Set(still.keys());
+      },
+      onWake: (datasetNo, wake) => parked.onWake(datasetNo, wake),
+      rowEnded: (place) => waits.forget(place),
+      rowParked: (place, wantsMore) => {
+        const until = waits.earliest(place);
+        waits.forget(place);
+        parked.add(place, wantsMore ? Number.NEGATIVE_INFINITY : until);
       },
       rowCtx: (at) => this.#rowCtx(context, at),
       openRow: (suspended) => ending.openRow(suspended),
@@ -73,11 +98,14 @@ export class Datasets implements AttemptDatasets {
         await Promise.all([
           calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),
           boundaries.load(datasetNo, ordinals),
+          waits.load(datasetNo, ordinals),
+          calls.source?.load(datasetNo, ordinals),
         ]);
       },
       raiseFatal: (error) => ending.fatal(error),
       takeRowCredits: (datasetNo, ordinal) => {
         calls.journal.forget({ datasetNo, ordinal });
+        calls.source?.forget({ datasetNo, ordinal });
         boundaries.forget(datasetNo, ordinal);
         return calls.settlements.take(datasetNo, ordinal);
       },
@@ -85,8 +113,15 @@ export class Datasets implements AttemptDatasets {
       event: (event) => context.emit(event),
       progress: (snapshot) => {
         this.#changed = true;
-        this.#progress.set(snapshot().key, snapshot);
+        this.#progress.set(dataset, snapshot);
       },
     };
   }
+}
+
+/** Where the rows of a rerun with `--column` begin. */
+function beginning({ options, calls }: AttemptContext): DatasetHost['beginsAt'] {
+  const { column } = options;
+  const { source } = calls;
+  return column == null || source === undefined ? undefined : { column, runNo: source.runNo };
 }

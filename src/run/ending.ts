@@ -4,7 +4,9 @@ import { type RunFatalError, StaleAttemptError } from '../sdk/index.ts';
 export type EndingReason =
   | { readonly kind: 'fatal'; readonly error: RunFatalError }
   | { readonly kind: 'interrupted' }
-  | { readonly kind: 'cancelled' };
+  | { readonly kind: 'cancelled' }
+  /** All that is left of the attempt waits for an instant or for somebody. */
+  | { readonly kind: 'suspended' };
 
 /**
  * Why and whether an attempt is ending before its play has returned.
@@ -13,7 +15,8 @@ export type EndingReason =
  * Does not own: the lease (lease.ts), or what the outcome is (outcome.ts).
  *
  * Invariants
- *  1. The first reason stands, except that a fatal error takes the place of an interruption.
+ *  1. The first reason stands, except that a fatal error takes the place of any other; a play that has settled does not
+ *     suspend any more.
  *  2. From then on every gate, also a later one, is suspended: what is in flight ends, nothing starts.
  *  3. `halt` is aborted with the reason's error before any gate is told.
  */
@@ -88,6 +91,10 @@ export class Ending {
     this.#end({ kind: 'cancelled' }, new Halted('the run was cancelled'));
   }
 
+  suspend(): void {
+    if (!this.#finished) this.#end({ kind: 'suspended' }, new Halted('the run waits'));
+  }
+
   /** Ends what is in flight, too. */
   killNow(): void {
     this.#kill.abort(new Halted('the run was interrupted twice'));
@@ -105,8 +112,8 @@ export class Ending {
   }
 
   /** Resolves when nothing of the attempt is in flight. */
-  async idle(): Promise<void> {
-    for (const gate of [this.gate, ...this.#rows.keys()]) await gate.idle();
+  async idle(clock: Clock): Promise<void> {
+    for (const gate of [this.gate, ...this.#rows.keys()]) await gate.still(clock, STEP_GRACE_MS);
     // Code that only waited for the last of it comes to its end, and its row to its record.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
@@ -129,7 +136,7 @@ export class Ending {
         if (!done) cancel = clock.after(ms, then);
       };
       const killed = (): void => arm(AFTER_KILL_MS, end);
-      void this.idle().then(end);
+      void this.idle(clock).then(end);
       void this.#decided.then(() => (this.kill.aborted ? killed() : arm(GRACE_MS, () => this.killNow())));
       this.kill.addEventListener('abort', killed, { once: true });
     });
@@ -157,6 +164,9 @@ export class Ending {
     }
   }
 }
+
+/** How long a step may still work on once its scope waits for something, before it counts as waiting itself (ms). */
+export const STEP_GRACE_MS = 2_000;
 
 /** How long calls in flight get to end once there is a reason to, and how long after the kill signal (ms). */
 const GRACE_MS = 30_000;

@@ -89,6 +89,7 @@ const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {
   failed: 'failed',
   cancelled: 'cancelled',
   interrupted: 'running',
+  suspended: 'waiting',
 };
 
 /** Writes how the attempt ended; a failed write is itself how it ended. */
@@ -105,7 +106,8 @@ async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Pr
         at: deps.clock.now(),
         error: outcome.kind === 'failed' ? errorText(outcome.error) : null,
         result: outcome.kind === 'completed' ? JSON.stringify(outcome.result) : null,
-        wakeAt: null,
+        wakeAt: outcome.kind === 'suspended' ? outcome.wakeAt : null,
+        ...(outcome.kind === 'suspended' && { seenSignal: outcome.seenSignal }),
       },
     ]);
     return outcome;

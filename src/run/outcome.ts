@@ -6,7 +6,17 @@ export type Outcome =
   | { readonly kind: 'completed'; readonly result: JsonValue }
   | { readonly kind: 'failed'; readonly error: CallsheetError }
   | { readonly kind: 'interrupted' }
-  | { readonly kind: 'cancelled' };
+  | { readonly kind: 'cancelled' }
+  | Suspended;
+
+/** The attempt waits: until an instant, for events by name, or for either. */
+export interface Suspended {
+  readonly kind: 'suspended';
+  readonly wakeAt: number | null;
+  readonly events: readonly { readonly event: string; readonly count: number }[];
+  /** The newest signal that the attempt knew of. */
+  readonly seenSignal: number;
+}
 
 export type Settled =
   | { readonly kind: 'returned'; readonly result: JsonValue }
@@ -17,8 +27,9 @@ export type Settled =
  * How an attempt ended, from how its function settled and why it was ended. Pure. A reason to end stands over whatever
  * the function returned or threw: a play that catches everything cannot make a run look finished.
  */
-export function outcomeOf(settled: Settled, reason: EndingReason | undefined): Outcome {
+export function outcomeOf(settled: Settled, reason: EndingReason | undefined, suspended?: Suspended): Outcome {
   if (reason?.kind === 'fatal') return { kind: 'failed', error: reason.error };
+  if (reason?.kind === 'suspended') return suspended ?? { kind: 'interrupted' };
   if (reason !== undefined) return { kind: reason.kind };
   if (settled.kind === 'returned') return { kind: 'completed', result: settled.result };
   if (settled.kind === 'threw') return { kind: 'failed', error: errorOf(settled.error) };

@@ -1,4 +1,4 @@
-import { Journal, type PlannedCall, Planning, Settlements } from '../call/index.ts';
+import { Journal, type PlannedCall, Planning, Rereads, Settlements } from '../call/index.ts';
 import type { DatasetProgress } from '../dataset/index.ts';
 import { createBudget, createRetryBudget } from '../governor/index.ts';
 import { CallCounters } from '../observe/index.ts';
@@ -7,13 +7,19 @@ import type { JsonValue, Play } from '../sdk/index.ts';
 import { createCommitter, MemoryStore, type RunRecord } from '../store/index.ts';
 import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
+import { ChildKeys } from './child.ts';
 import { captureConsole } from './console.ts';
 import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import { Ending } from './ending.ts';
+import { ParkedRows } from './parked.ts';
+import { Suspension } from './suspension.ts';
+import { Waits } from './waits.ts';
 
 export interface PlanOrder {
   readonly play: Play;
+  /** Every play that its code holds. */
+  readonly plays: readonly Play[];
   readonly input: JsonValue;
   readonly options: RunOptions;
 }
@@ -70,7 +76,7 @@ export async function planAttempt(deps: RunDeps, order: PlanOrder): Promise<Plan
   })();
   await Promise.race([playing, ending.decided]);
   ending.finish();
-  await ending.idle();
+  await ending.idle(deps.clock);
   ending.close();
   releaseConsole();
   if (ending.reason?.kind === 'fatal') error = ending.reason.error;
@@ -109,6 +115,7 @@ async function planRecord(deps: RunDeps, store: MemoryStore, { play, input, opti
       parentRunId: null,
       replayedFrom: null,
       idempotencyKey: null,
+      wakeAt: null,
     },
   };
   const lease = {
@@ -160,6 +167,7 @@ function planContext(parts: PlanParts): AttemptContext {
       settlements: new Settlements(),
       budget: createBudget({ runId: run.id }),
       retries: createRetryBudget(),
+      rereads: new Rereads(deps.calls.rereadSecret),
       signal: ending.kill,
       halt: ending.halt,
       planning,
@@ -175,7 +183,14 @@ function planContext(parts: PlanParts): AttemptContext {
       },
     },
     boundaries: new Boundaries(deps.store.runs, deps.committer, run.no),
+    waits: new Waits(deps.store.runs, deps.committer, run.no),
+    suspension: new Suspension(ending, deps.clock),
+    parked: new ParkedRows(deps.store.runs, deps.clock, run.no),
     datasets: new Datasets(() => context, rowCtx),
+    plays: order.plays,
+    ancestry: [order.play.name],
+    children: new ChildKeys(),
+    closeBudget: () => {},
     secrets: order.play.options.secrets ?? [],
     input: order.input,
     planning: (kind, label, scope) => {

@@ -13,6 +13,11 @@ export interface Place {
   readonly ordinal: number;
 }
 
+/** Says what people call a row. */
+export interface Named {
+  rowName(): string;
+}
+
 /** What the scopes of one row, or of the run outside rows, have in common. */
 interface Ground {
   readonly runId: string;
@@ -24,6 +29,7 @@ interface Ground {
   readonly datasetKey: string | null;
   /** The digest of the row's key with its occurrence number; null outside rows. */
   readonly rowIdentity: string | null;
+  readonly named: Named | null;
   readonly place: Place;
   readonly counters: Counters;
   /** Canonical text of play path, dataset and row: made once a row, since everything in it begins with it. */
@@ -73,7 +79,7 @@ export class Scope {
   static ofRun(run: { runId: string; seed: string; fence: Fence; gate: Gate }): Scope {
     const outside = { playPath: [], datasetKey: null, rowIdentity: null };
     const place = { datasetNo: 0, ordinal: 0 };
-    return new Scope({ ...run, ...outside, place, counters: new Counters(), head: headOf(outside) }, '');
+    return new Scope({ ...run, ...outside, named: null, place, counters: new Counters(), head: headOf(outside) }, '');
   }
 
   /** Canonical text of the place: the common prefix of every identity made here. */
@@ -100,14 +106,25 @@ export class Scope {
   get playPath(): readonly string[] {
     return this.#ground.playPath;
   }
+  /** The row's key as people write it; null outside rows. */
+  get rowName(): string | null {
+    return this.#ground.named?.rowName() ?? null;
+  }
   get inRow(): boolean {
     return this.#ground.rowIdentity !== null;
   }
 
   /** The scope of one row of a dataset. A row has its own gate and counters. */
-  row(row: { datasetKey: string; datasetNo: number; ordinal: number; identity: string; gate: Gate }): Scope {
+  row(row: {
+    datasetKey: string;
+    datasetNo: number;
+    ordinal: number;
+    identity: string;
+    gate: Gate;
+    named?: Named;
+  }): Scope {
     const { runId, seed, fence, playPath } = this.#ground;
-    const { datasetKey, identity: rowIdentity, gate } = row;
+    const { datasetKey, identity: rowIdentity, gate, named = null } = row;
     return new Scope(
       {
         runId,
@@ -117,6 +134,7 @@ export class Scope {
         playPath,
         datasetKey,
         rowIdentity,
+        named,
         place: { datasetNo: row.datasetNo, ordinal: row.ordinal },
         counters: new Counters(),
         head: `${this.#rowHeadOf(datasetKey)},${JSON.stringify(rowIdentity)}`,
@@ -136,10 +154,12 @@ export class Scope {
     return new Scope(this.#ground, this.path === '' ? name : `${this.path}.${name}`);
   }
 
-  /** The scope of a child play that runs inline. */
+  /** The scope of a child play that runs inline. A key that is used again here is another child. */
   child(key: string, playName: string): Scope {
     const ground = this.#ground;
-    const playPath = [...ground.playPath, `${key}:${playName}`];
+    const name = `${key}:${playName}`;
+    const before = this.occurrence(`"child",${JSON.stringify(name)}`);
+    const playPath = [...ground.playPath, before === 0 ? name : `${name}#${before + 1}`];
     return new Scope({ ...ground, playPath, head: headOf({ ...ground, playPath }) }, this.path);
   }
 

@@ -150,12 +150,13 @@ describe('defineTool', () => {
     // A mistyped cost or limit would be a tool that is free and unlimited.
     refused({ ...fine, costs: { credits: 10 } }, /no option 'costs'/);
     refused({ ...fine, limit: {} }, /no option 'limit'/);
+    refused({ ...fine, reconcile: 'later' }, /`reconcile` must be a function/);
     refused(undefined, /takes an object/);
     refused('hunter.find', /takes an object/);
   });
 
   verifies('CTX-LATER-1', 'options of later releases are refused with that word', () => {
-    for (const option of ['batch', 'async', 'event', 'reconcile'])
+    for (const option of ['batch', 'async'])
       expectRefusal(
         () => untyped(defineTool)({ ...fine, [option]: {} }),
         'NOT_YET_SUPPORTED',

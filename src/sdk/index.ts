@@ -31,6 +31,16 @@ export {
   type ToolErrorFacts,
   ToolExecutionError,
 } from './errors.ts';
+export type {
+  ArmedWait,
+  EventHttp,
+  EventMessage,
+  EventOptions,
+  EventRun,
+  EventSend,
+  EventTimeoutMode,
+  EventTool,
+} from './event-tool.ts';
 export type { JsonObject, JsonPrimitive, JsonValue } from './json.ts';
 export { definePlay, isPlay, type Play, type PlayFn, type PlayObject } from './play.ts';
 export { KNOWN_PLAY_OPTIONS, type PlayHandle, type PlayOptions } from './play-options.ts';
@@ -66,6 +76,7 @@ export {
   isTool,
   type ProviderLimits,
   type RateLimit,
+  type Reconciled,
   type Tool,
   type ToolCost,
   type ToolDefinition,

@@ -53,6 +53,10 @@ function makePlay<Input, Result>(
   const credits = options.billing?.maxCreditsPerRun;
   if (credits !== undefined && !(typeof credits === 'number' && credits >= 0))
     return refuse('billing.maxCreditsPerRun must be a number of credits, 0 or more');
+  const timeout: unknown = options.runtime?.timeout;
+  const isDuration = typeof timeout === 'number' || /^\s*\d+(\.\d+)?\s*(ms|s|m|h|d)\s*$/.test(String(timeout));
+  if (timeout !== undefined && !isDuration)
+    return refuse(`runtime.timeout must be a duration such as '30m', not ${JSON.stringify(timeout)}`);
   const play = (ctx: PlayCtx<Input>, input: Input): Result | Promise<Result> => fn(ctx, input);
   const facts = {
     [playBrand]: true,
@@ -63,6 +67,8 @@ function makePlay<Input, Result>(
   };
   for (const key of Reflect.ownKeys(facts))
     Object.defineProperty(play, key, { value: facts[key as keyof typeof facts], enumerable: true });
+  // Whoever imports author code takes note of what it defines, also of plays that its file does not export.
+  (globalThis as Record<symbol, unknown[] | undefined>)[Symbol.for('callsheet.defining')]?.push(play);
   return play as unknown as Play<Input, Result>;
 }
 

@@ -1,4 +1,5 @@
 import { CallsheetError } from './errors.ts';
+import { type EventTool, eventProblem } from './event-tool.ts';
 import type { JsonValue } from './json.ts';
 import type { SchemaLike } from './schema.ts';
 
@@ -67,8 +68,17 @@ export interface ToolReuse {
   readonly staleAfterSeconds?: number;
 }
 
-interface ToolCommon<Input> {
-  /** `provider.action`. */
+/** What a provider says about a write that may have been done. */
+export type Reconciled =
+  /** It was done; `data` is what the call answers with. */
+  | { readonly status: 'done'; readonly data?: unknown }
+  /** It was certainly not done: it is sent again. */
+  | { readonly status: 'notDone' }
+  /** The provider cannot tell: the call stays in doubt. */
+  | { readonly status: 'unknown' };
+
+export interface ToolCommon<Input> {
+  /** `provider.action`; a name without a dot where `provider` is given. */
   readonly id: string;
   readonly provider?: string;
   readonly version?: string;
@@ -91,6 +101,15 @@ interface ToolCommon<Input> {
   readonly timeoutMs?: number;
   /** How often one call is tried in all; default 5. */
   readonly maxTries?: number;
+  /**
+   * Asks the provider what became of a write that may have been sent by an attempt which died, before anybody sends it
+   * again. `operationKey` is the key of that request. Anything thrown, or a time-out, counts as `unknown`.
+   */
+  readonly reconcile?: (
+    input: Input,
+    operationKey: string,
+    context: { readonly signal: AbortSignal; readonly secret: (name: string) => string },
+  ) => Reconciled | Promise<Reconciled>;
 }
 
 export interface HttpTool<Input> extends ToolCommon<Input> {
@@ -106,6 +125,7 @@ export interface HttpTool<Input> extends ToolCommon<Input> {
   /** Overrides how a status is classified; undefined leaves it to the default. */
   readonly classify?: (view: Omit<ToolResponseView<Input>, 'input'>) => Ending | undefined;
   readonly run?: never;
+  readonly event?: never;
 }
 
 export interface FunctionTool<Input> extends ToolCommon<Input> {
@@ -119,9 +139,10 @@ export interface FunctionTool<Input> extends ToolCommon<Input> {
     },
   ) => unknown;
   readonly request?: never;
+  readonly event?: never;
 }
 
-export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input>;
+export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input> | EventTool<Input>;
 
 const TOOL_OPTIONS: readonly string[] = [
   ...['id', 'provider', 'version', 'description', 'effect', 'input', 'output', 'strict', 'secrets', 'extract', 'cost'],
@@ -155,15 +176,17 @@ export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>)
     });
   };
   if (typeof definition !== 'object' || definition === null) return refuse('defineTool takes an object');
-  if (typeof definition.id !== 'string' || !/^[^\s.]+(\.[^\s.]+)+$/.test(definition.id))
+  if (typeof definition.id !== 'string' || !/^[^\s.]+(\.[^\s.]+)*$/.test(definition.id))
     return refuse("`id` must be 'provider.action', such as 'hunter.email_finder'");
+  if (!definition.id.includes('.') && definition.provider === undefined)
+    return refuse("`id` must be 'provider.action', such as 'hunter.email_finder', or `provider` must be given");
   const effectOk =
     typeof definition.effect === 'function' || ['read', 'idempotent', 'write'].includes(definition.effect as string);
   if (!effectOk) return refuse("`effect` must be 'read', 'idempotent' or 'write', or a function of the input");
   if (definition.input === undefined || definition.input === null) return refuse('`input` (a schema) is required');
-  const isFunction = typeof definition.run === 'function';
-  const isHttp = typeof definition.request === 'function';
-  if (isFunction === isHttp) return refuse('exactly one of `request` and `run` must be a function');
+  const kinds = [typeof definition.run === 'function', typeof definition.request === 'function', 'event' in definition];
+  if (kinds.filter(Boolean).length !== 1)
+    return refuse('exactly one of `request` and `run` must be a function, or `event` be given');
   if (definition.cost && typeof definition.cost.credits === 'function' && definition.cost.max === undefined)
     return refuse('a cost that is a function must declare its `max`');
   const unknown = Object.keys(definition).filter((name) => !TOOL_OPTIONS.includes(name));
@@ -171,7 +194,11 @@ export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>)
     return refuse(
       `it has no option ${unknown.map((name) => `'${name}'`).join(', ')} (there is: ${TOOL_OPTIONS.join(', ')})`,
     );
-  for (const name of ['batch', 'async', 'event', 'reconcile'] as const)
+  if (definition.reconcile !== undefined && typeof definition.reconcile !== 'function')
+    return refuse('`reconcile` must be a function');
+  const wrongEvent = 'event' in definition ? eventProblem(definition as EventTool<never>) : undefined;
+  if (wrongEvent !== undefined) return refuse(wrongEvent);
+  for (const name of ['batch', 'async'] as const)
     if (name in definition)
       throw new CallsheetError(
         'NOT_YET_SUPPORTED',

@@ -188,6 +188,8 @@ function sizeOf(write: Write): number {
       return fixed + write.keys.byteLength + write.repeats.byteLength;
     case 'event':
       return fixed + write.event.message.length + (write.event.data?.length ?? 0);
+    case 'signal':
+      return fixed + write.signal.data.length;
     case 'claim':
       return fixed + write.keys.length * 100;
     default:

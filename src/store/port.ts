@@ -1,151 +1,24 @@
 import type { Digest, Fence, Place } from '../scope/index.ts';
-import type { AnswerSource, Effect } from '../sdk/index.ts';
-
-/** JSON as text: the store keeps it and never looks inside. */
-export type JsonText = string;
-/** Milliseconds since the Unix epoch. */
-export type Instant = number;
-
-export type RunStatus = 'queued' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
-
-/** What is fixed when a run is made. */
-export interface NewRun {
-  readonly id: string;
-  readonly play: string;
-  /** Hash of the artifact that the run is pinned to. */
-  readonly artifact: string;
-  readonly input: JsonText;
-  /** What the run was started with: limits, refresh, paths. */
-  readonly options: JsonText;
-  readonly seed: string;
-  readonly identityFormat: number;
-  readonly createdAt: Instant;
-  readonly rootRunId: string;
-  readonly parentRunId: string | null;
-  readonly replayedFrom: string | null;
-  readonly idempotencyKey: string | null;
-}
-
-export interface RunRecord extends NewRun {
-  /** Small integer that all other tables name the run by. Assigned by the store. */
-  readonly no: number;
-  readonly status: RunStatus;
-  /** 0 before the first attempt. */
-  readonly attempt: number;
-  readonly owner: string | null;
-  readonly leaseUntil: Instant | null;
-  /** When the first attempt began: what the age of receipts is measured at. */
-  readonly startedAt: Instant | null;
-  readonly finishedAt: Instant | null;
-  readonly wakeAt: Instant | null;
-  readonly cancelRequested: boolean;
-  readonly error: JsonText | null;
-  readonly result: JsonText | null;
-}
-
-/** A stored answer. Immutable; a refresh adds another. */
-export interface NewReceipt {
-  readonly key: Digest;
-  readonly tool: string;
-  readonly version: string;
-  /** Digest of the tool's definition when it was bought. */
-  readonly toolDigest: string;
-  /** `provider/account` as people see it. */
-  readonly account: string;
-  readonly inputDigest: Digest;
-  readonly input: JsonText;
-  /** The raw answer (tool port's RawAnswer) as JSON. */
-  readonly raw: JsonText;
-  readonly at: Instant;
-  readonly durationMs: number;
-  /** The run that bought it, and the call that led. */
-  readonly runNo: number;
-  readonly callId: Digest;
-  /** False for answers that no other call may have ('never', pending). */
-  readonly reusable: boolean;
-}
-
-export interface StoredReceipt extends Omit<NewReceipt, 'raw' | 'input'> {
-  readonly id: number;
-  /** Undefined where it is larger than 64 KiB: fetch it singly with `receiptRaw`. */
-  readonly raw: JsonText | undefined;
-  readonly rawBytes: number;
-}
-
-/** How a call of a run ended: a journal entry. */
-export interface CallEntry {
-  readonly callId: Digest;
-  /** Column and steps: `email.hunter`; empty outside columns. */
-  readonly path: string;
-  readonly label: string;
-  readonly tool: string;
-  readonly outcome: 'completed' | 'no_result' | 'failed';
-  readonly source: AnswerSource;
-  readonly receiptId: number | null;
-  /** What the call cost this run. */
-  readonly credits: number;
-  readonly durationMs: number;
-  readonly at: Instant;
-  readonly effect: Effect;
-  readonly toolDigest: string;
-  /** Digest of the input, and of the place without the input: what tells a changed write on replay. */
-  readonly inputDigest: Digest;
-  readonly error: JsonText | null;
-}
-
-export type BoundaryKind = 'step' | 'fetch' | 'now' | 'csv' | 'sleep' | 'event' | 'child' | 'result';
-
-/** What a boundary returned, and returns again on every later attempt. */
-export interface BoundaryEntry {
-  readonly key: Digest;
-  readonly kind: BoundaryKind;
-  readonly label: string;
-  readonly path: string;
-  readonly inputDigest: Digest;
-  readonly state: 'resolved' | 'failed';
-  readonly value: JsonText;
-  readonly at: Instant;
-}
-
-/** The header of a dataset's admitted rows. */
-export interface FrameRecord {
-  /** 1, 2, 3 … in order of admission within the run. */
-  readonly datasetNo: number;
-  readonly key: string;
-  /** Child plays from the run's play down to the dataset. */
-  readonly playPath: JsonText;
-  /** Column names in order, key fields, source (staged file digest or 'spool'), options: the dataset room's own JSON. */
-  readonly plan: JsonText;
-  readonly sealed: boolean;
-  readonly total: number;
-  /** Rows that are admitted to processing: total without skipped ones. */
-  readonly admitted: number;
-  readonly at: Instant;
-}
-
-export type RowState = 'completed' | 'failed' | 'parked';
-
-export interface RowRecord {
-  readonly ordinal: number;
-  readonly state: RowState;
-  /** Derived cells as a JSON array in the order of the frame's columns; shorter where the row failed early. */
-  readonly cells: JsonText;
-  readonly error: JsonText | null;
-  /** Legs tried and how they ended, per column, where it is more than the journal says. */
-  readonly trace: JsonText | null;
-  readonly credits: number;
-  readonly at: Instant;
-}
-
-export interface RunEvent {
-  readonly at: Instant;
-  readonly type: string;
-  readonly level: 'debug' | 'info' | 'warn' | 'error';
-  readonly datasetNo: number | null;
-  readonly ordinal: number | null;
-  readonly message: string;
-  readonly data: JsonText | null;
-}
+import type { AnswerSource } from '../sdk/index.ts';
+import type {
+  BoundaryEntry,
+  CallEntry,
+  FrameRecord,
+  Instant,
+  JsonText,
+  NewReceipt,
+  NewRun,
+  NewSignal,
+  NewWait,
+  OperationRecord,
+  RowRecord,
+  RunEvent,
+  RunRecord,
+  RunStatus,
+  SignalOutcome,
+  StoredReceipt,
+  WaitRecord,
+} from './records.ts';
 
 /** Facts are taken from anyone; state is fenced by (run, attempt). */
 export type Write =
@@ -158,6 +31,31 @@ export type Write =
     }
   | { readonly kind: 'evict'; readonly receiptIds: readonly number[]; readonly at: Instant }
   | { readonly kind: 'cancel'; readonly runId: string }
+  /**
+   * Answers waits, or is kept for one to come; `outcome` is assigned on commit. A run that is waiting is woken in the
+   * same transaction. StoreConflict: `run-missing`, `run-finished`, `wait-settled` (the wait named is over or unknown),
+   * `signal-several` (several rows or runs match and not `all`), `signal-unawaited` (no run named and nothing matches).
+   */
+  | { readonly kind: 'signal'; readonly signal: NewSignal; outcome?: SignalOutcome }
+  /** Somebody says what became of an operation in doubt. StoreConflict `operation-missing` where there is none to resolve. */
+  | {
+      readonly kind: 'resolve';
+      readonly runId: string;
+      readonly callId: Digest;
+      readonly as: 'done' | 'notDone';
+      readonly answer: JsonText | null;
+      readonly at: Instant;
+    }
+  /**
+   * Gives a run that was never worked on what a rerun begins with: all frames, chunks, spooled rows, csv boundaries and
+   * operations in doubt of another, and its row records except those of `again` (by dataset; 'all' for all rows).
+   */
+  | {
+      readonly kind: 'copyRun';
+      readonly fromRunNo: number;
+      readonly toRunId: string;
+      readonly again: readonly { readonly datasetNo: number; readonly ordinals: readonly number[] | 'all' }[];
+    }
   | { readonly kind: 'event'; readonly runNo: number; readonly event: RunEvent }
   /** Takes the lease and makes a new attempt: refused with StoreConflict unless `attempt` is the next and the lease is free, over, or `takeOver`. */
   | {
@@ -179,11 +77,40 @@ export type Write =
       readonly at: Instant;
       readonly error: JsonText | null;
       readonly result: JsonText | null;
+      /** Where the status is `waiting`: at the latest then. */
       readonly wakeAt: Instant | null;
+      /** The newest signal that the attempt knows of: where a newer one has answered a wait of the run, it is due at once. */
+      readonly seenSignal?: number;
     }
   | { readonly kind: 'runOptions'; readonly fence: Fence; readonly options: JsonText }
+  /** The run goes on under other code than it was started with. */
+  | { readonly kind: 'runArtifact'; readonly fence: Fence; readonly artifact: string }
   | { readonly kind: 'call'; readonly fence: Fence; readonly place: Place; readonly entry: CallEntry }
   | { readonly kind: 'boundary'; readonly fence: Fence; readonly place: Place; readonly entry: BoundaryEntry }
+  /**
+   * Arms a wait unless one of its key is there; a signal that was kept for it answers it at once. `stored` (what stands
+   * now, of this or an earlier arming) is assigned on commit.
+   */
+  | {
+      readonly kind: 'arm';
+      readonly fence: Fence;
+      readonly place: Place;
+      readonly wait: NewWait;
+      stored?: WaitRecord;
+    }
+  /**
+   * The time of a wait is over: settled as `timedOut` unless it was answered before; `park` takes its deadline away
+   * instead and leaves it open. `stored` is what stands now.
+   */
+  | {
+      readonly kind: 'expire';
+      readonly fence: Fence;
+      readonly place: Place;
+      readonly key: Digest;
+      readonly at: Instant;
+      stored?: WaitRecord;
+    }
+  | { readonly kind: 'operation'; readonly fence: Fence; readonly place: Place; readonly operation: OperationRecord }
   | { readonly kind: 'frame'; readonly fence: Fence; readonly frame: FrameRecord }
   /**
    * Key digests of rows [first, first + n): 16 bytes a row (the first 128 bits of the digest of the key), and for a
@@ -206,6 +133,8 @@ export type Write =
       readonly rows: readonly JsonText[];
     }
   | { readonly kind: 'row'; readonly fence: Fence; readonly datasetNo: number; readonly row: RowRecord }
+  /** The records of all rows of a dataset go; what their calls bought and their journals stay. */
+  | { readonly kind: 'forgetRows'; readonly fence: Fence; readonly datasetNo: number }
   /** `net_new`: claims keys for the run; `granted` is assigned on commit, one flag a key. */
   | {
       readonly kind: 'claim';
@@ -222,7 +151,15 @@ export type UnitOutcome = { readonly ok: true } | { readonly ok: false; readonly
 
 /** A condition inside a write did not hold: lease taken, idempotency key used. Nothing of the unit was written. */
 export class StoreConflict extends Error {
-  readonly what: 'lease' | 'run-exists' | 'run-missing';
+  readonly what:
+    | 'lease'
+    | 'run-exists'
+    | 'run-missing'
+    | 'run-finished'
+    | 'wait-settled'
+    | 'signal-several'
+    | 'signal-unawaited'
+    | 'operation-missing';
   constructor(what: StoreConflict['what'], message: string) {
     super(message);
     this.name = 'StoreConflict';
@@ -250,6 +187,12 @@ export interface CallReads {
   ): Promise<ReadonlyMap<number, readonly CallEntry[]>>;
   /** Receipts that this run bought and no live journal entry of it names: a dead attempt's, paid but not yet settled. */
   unsettledReceipts(runNo: number): Promise<readonly StoredReceipt[]>;
+  /** All operations of the rows named, of journalled calls too (dataset 0, ordinal 0 is the run itself). */
+  operations(
+    runNo: number,
+    datasetNo: number,
+    ordinals: readonly number[],
+  ): Promise<ReadonlyMap<number, readonly OperationRecord[]>>;
   /** Credits that the run's journal has settled. */
   settledCredits(runNo: number): Promise<number>;
 }
@@ -263,7 +206,23 @@ export interface RunReads {
     datasetNo: number,
     ordinals: readonly number[],
   ): Promise<ReadonlyMap<number, readonly BoundaryEntry[]>>;
-  /** A `step` kept as a receipt uses `receiptsByKeys`; this is the run's own. */
+  /** Waits of the rows named, settled ones too, in order of arming. */
+  waits(
+    runNo: number,
+    datasetNo: number,
+    ordinals: readonly number[],
+  ): Promise<ReadonlyMap<number, readonly WaitRecord[]>>;
+  /** Where waits of the run were answered by a signal after `afterSignal`, and the newest signal of all. */
+  answeredSince(
+    runNo: number,
+    afterSignal: number,
+  ): Promise<{ readonly places: readonly Place[]; readonly newest: number }>;
+  /** Open waits of the run: the earliest deadline, and the events with how many wait for each. */
+  openWaits(runNo: number): Promise<{
+    readonly wakeAt: Instant | null;
+    readonly events: readonly { readonly event: string; readonly count: number }[];
+  }>;
+  /** Runs that are due at `now`: queued or waiting ones whose time has come, and those whose lease is over. */
   runsDue(now: Instant, limit: number): Promise<readonly RunRecord[]>;
 }
 
@@ -346,6 +305,18 @@ export interface ReportReads {
   receipt(
     id: number,
   ): Promise<(StoredReceipt & { readonly input: JsonText; readonly evictedAt: Instant | null }) | undefined>;
+  /** Open waits of one run, or of all that are not finished, in order of arming. */
+  waitsOfRuns(filter: {
+    readonly runNo?: number | undefined;
+    readonly limit: number;
+  }): Promise<readonly (WaitRecord & { readonly runId: string })[]>;
+  /**
+   * Operations that are in doubt or were resolved: `done` and `notDone`, and `intended` ones whose call has no journal
+   * entry or one that failed.
+   */
+  operationsOfRun(runNo: number, limit: number): Promise<readonly (OperationRecord & { readonly place: Place })[]>;
+  /** Runs that were started by this one, or by one of those. */
+  childRuns(rootRunId: string): Promise<readonly RunRecord[]>;
   boundariesOfRun(runNo: number, limit: number): Promise<readonly (BoundaryEntry & { readonly place: Place })[]>;
   /** Share of completed answers among the receipts of a tool: for `plan`. */
   hitRate(tool: string): Promise<{ readonly completed: number; readonly noResult: number }>;

@@ -1,4 +1,16 @@
+import type { Digest } from '../scope/index.ts';
+
 /** A receipt's id as people see and type it. */
 export function receiptName(id: number): string {
   return `rcp_${id}`;
+}
+
+/** A call's id as people type it: a digest may begin like an option. */
+export function callName(callId: Digest): string {
+  return callId.startsWith('-') ? `call_${callId}` : callId;
+}
+
+/** The id, or the beginning of one, that somebody typed. */
+export function typedCall(text: string): string {
+  return text.replace(/^call_/, '');
 }

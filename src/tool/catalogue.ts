@@ -10,6 +10,7 @@ import {
 import { type CatalogueMode, providerAccount } from './account.ts';
 import { checkDefinition, definitionRefusal } from './definition.ts';
 import { definitionDigest } from './definition-digest.ts';
+import { sendsRequest } from './event-message.ts';
 import type { CatalogueTool, ProviderAccount, Validation } from './port.ts';
 
 const DEFAULT_TIMEOUT_MS = 60_000;
@@ -119,11 +120,12 @@ class CatalogueEntry implements CatalogueTool {
     this.definition = tool;
     this.account = account;
     this.description = tool.description ?? '';
-    this.isFunction = tool.run !== undefined;
+    this.isFunction = tool.event === undefined ? tool.run !== undefined : !sendsRequest(tool.event.arm);
     this.timeoutMs = tool.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.maxTries = tool.maxTries ?? DEFAULT_TRIES;
-    this.reuseScope = tool.reuse === 'never' ? 'never' : (tool.reuse?.scope ?? 'workspace');
-    this.staleAfterSeconds = tool.reuse === 'never' ? undefined : tool.reuse?.staleAfterSeconds;
+    const reuse = tool.event === undefined ? tool.reuse : 'never';
+    this.reuseScope = reuse === 'never' ? 'never' : (reuse?.scope ?? 'workspace');
+    this.staleAfterSeconds = reuse === 'never' ? undefined : reuse?.staleAfterSeconds;
     this.versions = [...new Set([this.version, ...(tool.reads ?? [])])];
     this.maxCredits = tool.cost?.max ?? (typeof tool.cost?.credits === 'number' ? tool.cost.credits : 0);
     this.sendsIdempotencyKey = tool.idempotency !== undefined;

@@ -1,8 +1,18 @@
 import { durationMs } from '../scope/index.ts';
-import { CallsheetError, isTool, type ProviderLimits, type Tool, type ToolCost } from '../sdk/index.ts';
+import {
+  CallsheetError,
+  type EventOptions,
+  type EventTimeoutMode,
+  isTool,
+  type ProviderLimits,
+  type Tool,
+  type ToolCost,
+} from '../sdk/index.ts';
 
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const SECRET_NAME = /^[A-Z][A-Z0-9_]*$/;
+/** What may become of a call whose time is over. */
+export const EVENT_MODES: readonly string[] = ['null', 'fail', 'park'] satisfies EventTimeoutMode[];
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 /**
@@ -16,6 +26,7 @@ export function checkDefinition(value: unknown, place: string): Tool {
   checkNames(tool);
   checkAmounts(tool);
   checkReuse(tool);
+  if (tool.event !== undefined) checkEvent(tool.id, tool.event);
   if (tool.cost !== undefined) checkCost(tool.id, tool.cost);
   if (tool.limits !== undefined)
     checkLimits(tool.limits, { place: `Tool ${tool.id}: \`limits\``, refuse: toolRefusal(tool.id) });
@@ -73,6 +84,17 @@ function checkReuse(tool: Tool): void {
     throw refuse('reuse.scope', "must be 'workspace', 'play' or 'run'");
   if (staleAfterSeconds !== undefined && !(staleAfterSeconds >= 0))
     throw refuse('reuse.staleAfterSeconds', 'must be a number of seconds from 0');
+}
+
+function checkEvent(id: string, { name, timeout, mode }: EventOptions<never>): void {
+  const refuse = fieldRefusal(id);
+  if (name !== undefined && typeof name !== 'function' && !isName(name))
+    throw refuse('event.name', "must be a name without spaces, such as 'approved', or a function of the input");
+  const isTimeout = timeout === undefined || timeout === null || typeof timeout === 'function';
+  if (!isTimeout && durationMs(timeout) === undefined)
+    throw refuse('event.timeout', "must be a duration such as '3d', milliseconds, null, or a function of the input");
+  if (mode !== undefined && typeof mode !== 'function' && !EVENT_MODES.includes(mode))
+    throw refuse('event.mode', "must be 'null', 'fail' or 'park', or a function of the input");
 }
 
 function checkCost(id: string, cost: ToolCost<never>): void {

@@ -31,6 +31,7 @@ export function functionTransport({ readSecret, clock = systemClock }: FunctionT
   return {
     send(operation) {
       if (operation.signal.aborted) return Promise.resolve(cancelledBefore(operation.tool));
+      operation.permit?.dispatched();
       const call = new FunctionCall(operation, readSecret, watch);
       const run = operation.tool.definition.run as Run;
       try {

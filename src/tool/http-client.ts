@@ -2,6 +2,7 @@ import type { Dispatcher, Pool } from 'undici';
 import { type Clock, systemClock } from '../scope/index.ts';
 import { type Exchanged, HttpExchange } from './http-exchange.ts';
 import type { HttpRequest } from './http-request.ts';
+import type { Operation } from './port.ts';
 import { OperationWatch } from './watch.ts';
 
 /** Sockets to one origin of one account; more requests wait their turn, and their time-out runs meanwhile. */
@@ -20,6 +21,8 @@ export interface ExchangeOptions {
   /** For the whole exchange, from now to the last byte. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Told when the request goes out. */
+  readonly permit?: Operation['permit'];
 }
 
 /** Sends single requests. Never rejects, never follows a redirect, never sends a request twice. */
@@ -67,8 +70,9 @@ export function openHttpClient({
   };
 
   return {
-    exchange(request, { accountKey, timeoutMs, signal }) {
-      const exchange = new HttpExchange({ timeoutMs, signal, watch });
+    exchange(request, options) {
+      const { accountKey } = options;
+      const exchange = new HttpExchange(options, watch);
       if (openPool !== undefined) dispatch(request, exchange, accountKey);
       // undici takes 130 ms to load, so only a process that sends something loads it.
       else

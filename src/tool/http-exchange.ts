@@ -1,6 +1,6 @@
 import type { Dispatcher } from 'undici';
 import { networkFailure } from './network-failure.ts';
-import type { Failure } from './port.ts';
+import type { Failure, Operation } from './port.ts';
 import type { OperationWatch, StopReason, Watched } from './watch.ts';
 
 /** Larger bodies are not kept: 64 MiB. */
@@ -48,6 +48,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Watched {
   readonly timeoutMs: number;
   readonly result: Promise<Exchanged>;
   readonly #watch: OperationWatch;
+  readonly #permit: Operation['permit'];
   #resolve: ((exchanged: Exchanged) => void) | undefined;
   #dispatched = false;
   #controller: Dispatcher.DispatchController | undefined;
@@ -56,10 +57,14 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Watched {
   #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor({ timeoutMs, signal, watch }: { timeoutMs: number; signal: AbortSignal; watch: OperationWatch }) {
+  constructor(
+    { timeoutMs, signal, permit }: Pick<Operation, 'timeoutMs' | 'signal' | 'permit'>,
+    watch: OperationWatch,
+  ) {
     this.signal = signal;
     this.timeoutMs = timeoutMs;
     this.#watch = watch;
+    this.#permit = permit;
     this.result = new Promise((resolve) => {
       this.#resolve = resolve;
     });
@@ -91,6 +96,7 @@ export class HttpExchange implements Dispatcher.DispatchHandler, Watched {
       throw new Error('The request was sent before');
     }
     this.#dispatched = true;
+    this.#permit?.dispatched();
     this.#controller = controller;
   }
 

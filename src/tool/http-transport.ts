@@ -22,6 +22,8 @@ export interface HttpTransportOptions {
 }
 
 const EXCERPT = 2_000;
+/** How much of a body a message repeats. */
+const SAID = 200;
 /** Enough of a body that a secret which ends behind the excerpt is still seen whole. */
 const EXCERPT_WINDOW = 65_536;
 
@@ -31,7 +33,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
   const client = openHttpClient({ clock, connections });
   return {
     send(operation) {
-      const { tool, signal, timeoutMs } = operation;
+      const { tool, signal, timeoutMs, permit } = operation;
       if (signal.aborted) return Promise.resolve(cancelledBefore(tool));
       const secrets = new SecretReader(tool, readSecret);
       let request: HttpRequest;
@@ -43,7 +45,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       }
       const delivery = new Delivery(operation, request.label, redactorOf(secrets.used));
       return client
-        .exchange(request, { accountKey: tool.account.key, timeoutMs, signal })
+        .exchange(request, { accountKey: tool.account.key, timeoutMs, signal, permit })
         .then((exchanged) => delivery.of(exchanged));
     },
     close: () => client.close(),
@@ -109,9 +111,11 @@ class Delivery {
 
   #refused({ status, headers, body }: HttpResponse, ending: Failure['ending']): Failure {
     const bodyText = this.#redactor.text(body.subarray(0, EXCERPT_WINDOW).toString()).slice(0, EXCERPT).toWellFormed();
+    // Where the tool itself says that a success is none, the status tells people nothing.
+    const said = status < 300 && bodyText !== '' ? `: ${bodyText.slice(0, SAID).toWellFormed()}` : '';
     return {
       ending,
-      message: this.#redactor.text(`${this.#label} was answered ${statusWords(status)}`),
+      message: this.#redactor.text(`${this.#label} was answered ${statusWords(status)}${said}`),
       ...this.#head(status, headers),
       ...(bodyText === '' ? {} : { bodyText }),
     };

@@ -1,6 +1,8 @@
 export type { CatalogueMode } from './account.ts';
 export { answerText } from './body-text.ts';
+export { builtinTools } from './builtin.ts';
 export { buildCatalogue, type Catalogue, type CatalogueOptions } from './catalogue.ts';
+export { type MessageOf, messageTool } from './event-message.ts';
 export { fixtureTransport, recordingTransport } from './fixtures.ts';
 export { type FunctionTransportOptions, functionTransport } from './function-transport.ts';
 export type { ExchangeOptions, HttpClient, HttpClientOptions } from './http-client.ts';
@@ -18,5 +20,8 @@ export type {
   Transport,
   Validation,
 } from './port.ts';
+export { type Reconcile, type Reconciliation, reconciler } from './reconcile.ts';
 export { type Redactor, redactorOf } from './redaction.ts';
 export { routeTransport } from './route.ts';
+export { ALREADY_ANSWERED, type Interaction, readInteraction, type SlackRequest } from './slack/interaction.ts';
+export { type SlackReplies, slackReplies } from './slack/replies.ts';

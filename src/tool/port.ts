@@ -56,6 +56,11 @@ export interface Operation {
   /** Milliseconds until the request counts as timed out. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /**
+   * Told in the very moment at which the request goes out: a connection may have to be made first, and a provider's limits
+   * count arrivals. What is never told counts as gone out when it ends.
+   */
+  readonly permit?: { dispatched(): void } | undefined;
 }
 
 /** What the provider said, kept as it was said but for redacted secrets. */
@@ -68,7 +73,12 @@ export type RawAnswer =
       /** 'base64' where the body is not UTF-8 text. */
       readonly encoding: 'utf8' | 'base64';
     }
-  | { readonly kind: 'value'; readonly value: JsonValue };
+  | {
+      readonly kind: 'value';
+      readonly value: JsonValue;
+      /** Somebody other than the transport said it: whoever resolved the operation, or the tool's `reconcile`. */
+      readonly given?: true;
+    };
 
 /** How an operation that was not answered ended. */
 export interface Failure {

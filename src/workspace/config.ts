@@ -90,7 +90,27 @@ async function toolsBelow(dir: string, cacheDir: string): Promise<Tool[]> {
     const label = `tool file ${relative(dir, file)}`;
     const exports = await loadModule(file, { code: 'TOOL_DEFINITION_INVALID', label, cacheDir });
     // One tool may be exported under two names.
-    for (const tool of new Set(Object.values(exports))) if (isTool(tool)) tools.push(tool);
+    const names = new Map(Object.entries(exports).map(([exported, value]) => [value, exported]));
+    for (const [tool, exported] of names) {
+      if (isTool(tool)) tools.push(tool);
+      else if (looksLikeTool(tool)) throw undefinedTool(file, exported);
+    }
   }
   return tools;
+}
+
+/** What somebody meant to be a tool and forgot to define. */
+function looksLikeTool(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'id' in value && ('effect' in value || 'request' in value);
+}
+
+function undefinedTool(file: string, exported: string): CallsheetError {
+  return new CallsheetError(
+    'TOOL_DEFINITION_INVALID',
+    `${file}: the export '${exported}' looks like a tool, but is not made with defineTool.`,
+    {
+      details: { file, export: exported },
+      next: [`Write export const ${exported === 'default' ? 'tool' : exported} = defineTool({ … }).`],
+    },
+  );
 }

@@ -1,19 +1,22 @@
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { CallProcess } from '../call/index.ts';
-import { type Engine, LocalEngine } from '../engine/index.ts';
+import { ChildRuns, type Engine, LocalEngine } from '../engine/index.ts';
 import { installSdk, openArtifact, stopBundler } from '../play/index.ts';
-import type { RunDeps } from '../run/index.ts';
+import { type RunDeps, TreeBudgets } from '../run/index.ts';
 import { type Chance, type Clock, systemChance, systemClock } from '../scope/index.ts';
 import type { CallsheetConfig, Tool } from '../sdk/index.ts';
 import { openSecrets, type Secrets } from '../secrets/index.ts';
 import { type Committer, openSqliteStore, type Store } from '../store/index.ts';
 import {
   buildCatalogue,
+  builtinTools,
   type Catalogue,
   fixtureTransport,
   functionTransport,
   httpTransport,
+  type ReadSecret,
+  reconciler,
   recordingTransport,
   routeTransport,
   type Transport,
@@ -22,8 +25,11 @@ import { callProcess } from './call-process.ts';
 import { findWorkspace, loadConfig } from './config.ts';
 import { keepHeapSmall } from './heap.ts';
 import { type LocalSandbox, openLocalSandbox } from './local-sandbox.ts';
-import { makeHome, type WorkspacePaths, workspacePaths } from './paths.ts';
+import { makeHome, namedFolder, type WorkspacePaths, workspacePaths } from './paths.ts';
 import { RELEASE } from './release.ts';
+import { RescueFiles } from './rescue.ts';
+import { importRescued } from './rescue-import.ts';
+import { rescuePlaces } from './rescue-places.ts';
 
 export interface OpenOptions {
   /** Where the command was given. */
@@ -54,6 +60,8 @@ export interface Workspace {
   readonly calls: CallProcess;
   readonly deps: RunDeps;
   readonly engine: Engine;
+  /** What this process works on because its runs have started it. */
+  readonly children: ChildRuns;
   /** The sandbox that this process runs for providers in mode 'sandbox', if any. */
   readonly sandbox: LocalSandbox | undefined;
   readonly mode: 'live' | 'fixture';
@@ -78,36 +86,45 @@ export async function openWorkspace(options: OpenOptions): Promise<Workspace> {
 async function open(options: OpenOptions): Promise<Workspace> {
   const { cwd, env, clock = systemClock, chance = systemChance } = options;
   const chosen = options.dir ?? env.CALLSHEET_WORKSPACE;
-  const paths = workspacePaths(chosen === undefined ? findWorkspace(cwd) : resolve(cwd, chosen));
+  const paths = workspacePaths(chosen === undefined ? findWorkspace(cwd) : namedFolder(resolve(cwd, chosen)));
   makeHome(paths);
   installSdk();
   const loaded = await loadConfig(paths.dir, paths.modules);
   const { config } = loaded;
   const mode = options.fixtures === undefined ? 'live' : 'fixture';
-  const tools = [...loaded.tools, ...(options.tools ?? [])];
+  const own = [...loaded.tools, ...(options.tools ?? [])];
+  const tools = own.concat(builtinTools({ tools: own, providers: config.providers }));
   const catalogue = buildCatalogue({ tools, ...(config.providers && { providers: config.providers }), mode });
   await catalogue.prepare();
   const secrets = secretsOf(paths, env);
-  const store = await openSqliteStore({ path: paths.database, clock, release: RELEASE });
+  const { store, rescue, bringBack } = await openStore(paths, { clock, chance });
   const sandbox = await sandboxOf({ env, mode, catalogue, ledgerFile: paths.sandboxLedger }).catch(async (error) => {
     await store.close();
     throw error;
   });
-  const transport = transportOf(options, { clock, secrets, catalogue, sandboxUrl: sandbox?.url });
-  const calls = callProcess({ config, catalogue, store, transport, clock, chance });
+  const readSecret = secretReader(secrets, catalogue);
+  const transport = transportOf(options, { clock, readSecret, sandboxUrl: sandbox?.url });
+  const reconcile = mode === 'fixture' ? undefined : reconciler({ readSecret, clock });
+  const calls = callProcess({
+    ...{ config, catalogue, store, transport, clock, chance },
+    ...{ rescue, importRescued: bringBack, reconcile, rereadSecret: (name: string) => secrets.reread([name]) },
+  });
   const { committer } = calls;
   const deps: RunDeps = {
-    store,
-    committer,
+    ...{ store, committer },
     clock,
     chance,
     calls,
+    budgets: new TreeBudgets(),
     filesDir: paths.files,
     concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
     openArtifact: (hash, exportName) => openArtifact(paths.artifacts, hash, exportName),
     readSecret: (name) => secrets.read(name),
+    startRun: (runId) => children.adopt(runId),
   };
+  const engine = new LocalEngine(deps);
+  const children = new ChildRuns(engine, store.runs);
   const parts = {
     paths,
     config,
@@ -119,11 +136,26 @@ async function open(options: OpenOptions): Promise<Workspace> {
     chance,
     calls,
     deps,
+    engine,
+    children,
     sandbox,
     mode,
   } as const;
   keepHeapSmall();
-  return { ...parts, engine: new LocalEngine(deps), close: () => closeAll({ transport, sandbox, store, committer }) };
+  return { ...parts, close: () => closeAll({ transport, sandbox, store, committer }) };
+}
+
+/** The store, once all answers are in it that it could not take before. */
+async function openStore(paths: WorkspacePaths, { clock, chance }: { readonly clock: Clock; readonly chance: Chance }) {
+  const store = await openSqliteStore({ path: paths.database, clock, release: RELEASE });
+  const places = rescuePlaces(paths.home);
+  const bringBack = (): Promise<number> => importRescued(places, { store, clock, chance });
+  await bringBack().catch(async (error) => {
+    await store.close();
+    throw error;
+  });
+  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  return { store, bringBack, rescue: new RescueFiles(places, { chance, tell }) };
 }
 
 function secretsOf(paths: WorkspacePaths, env: OpenOptions['env']): Secrets {
@@ -149,18 +181,20 @@ async function sandboxOf(of: {
 
 function transportOf(
   options: OpenOptions,
-  parts: { clock: Clock; secrets: Secrets; catalogue: Catalogue; sandboxUrl: string | undefined },
+  parts: { clock: Clock; readSecret: ReadSecret; sandboxUrl: string | undefined },
 ): Transport {
-  const { clock, secrets, catalogue, sandboxUrl } = parts;
+  const { clock, readSecret, sandboxUrl } = parts;
   if (options.fixtures !== undefined) return fixtureTransport(resolve(options.cwd, options.fixtures));
-  const invented = sandboxSecrets(catalogue);
-  const readSecret = (name: string): string | undefined =>
-    secrets.read(name) ?? (invented.has(name) ? 'sandbox-key' : undefined);
   const live = routeTransport({
     http: httpTransport({ readSecret, sandboxUrl, clock }),
     fn: functionTransport({ readSecret, clock }),
   });
   return options.record === undefined ? live : recordingTransport(live, resolve(options.cwd, options.record));
+}
+
+function secretReader(secrets: Secrets, catalogue: Catalogue): ReadSecret {
+  const invented = sandboxSecrets(catalogue);
+  return (name) => secrets.read(name) ?? (invented.has(name) ? 'sandbox-key' : undefined);
 }
 
 /** Secrets that only the sandbox is ever sent: it takes any key, so nobody has to invent one. */

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CallsheetError } from '../sdk/index.ts';
 
@@ -28,6 +28,15 @@ export function workspacePaths(dir: string): WorkspacePaths {
     secrets: join(home, 'secrets.json'),
     sandboxLedger: join(home, 'sandbox-ledger.jsonl'),
   };
+}
+
+/** A folder that somebody named. Throws WORKSPACE_NOT_FOUND: a slip of the keyboard must not make an empty workspace. */
+export function namedFolder(dir: string): string {
+  if (statSync(dir, { throwIfNoEntry: false })?.isDirectory() === true) return dir;
+  throw new CallsheetError('WORKSPACE_NOT_FOUND', `There is no folder ${dir} to be the workspace.`, {
+    details: { path: dir },
+    next: [`callsheet init ${dir}`, 'Correct --workspace, or CALLSHEET_WORKSPACE where that is set.'],
+  });
 }
 
 /** Makes the `.callsheet` folder, for the user's eyes only and ignored by git. */

@@ -27,7 +27,7 @@ export async function planRun(workspace: Workspace, order: RunOrder): Promise<Pl
     refresh: order.refresh ?? [],
     mode: workspace.mode,
   };
-  const counts = await planAttempt(workspace.deps, { play: loaded.play, input, options });
+  const counts = await planAttempt(workspace.deps, { play: loaded.play, plays: loaded.all, input, options });
   const whole = Math.min(counts.largestFile, order.limit ?? counts.largestFile);
   const experience = await experienceOf(workspace, { play: loaded.play.name, spec, tools: toolsIn(counts) });
   return planJson({

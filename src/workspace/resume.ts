@@ -1,4 +1,5 @@
 import { type ReportSource, runReport, statusIn } from '../report/index.ts';
+import type { RunOptions } from '../run/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 
@@ -22,5 +23,24 @@ export async function assertResumable(source: ReportSource, run: RunRecord, retr
       `callsheet runs show ${run.id}`,
       ...(datasets.length > 0 ? [`callsheet runs export ${run.id} -o out.csv`] : []),
     ],
+  });
+}
+
+/** Why a run must not go on here: one that is answered by recorded files must not begin to buy. */
+export function modeRefusal(
+  run: RunRecord,
+  mode: RunOptions['mode'],
+  command: 'resume' | 'rerun' = 'resume',
+): CallsheetError | undefined {
+  const own = (JSON.parse(run.options) as RunOptions).mode;
+  if (own === mode) return undefined;
+  const why =
+    own === 'fixture'
+      ? 'is answered by recorded files, and would buy without them'
+      : 'buys its answers, and recorded files must not stand in for some of them';
+  const next = `callsheet runs ${command} ${run.id}${own === 'fixture' ? ' --fixtures <dir>' : ''}`;
+  return new CallsheetError('RUN_NOT_RESUMABLE', `The run ${run.id} ${why}.`, {
+    details: { runId: run.id, mode: own },
+    next: [next],
   });
 }

@@ -4,6 +4,7 @@ import type { RunOptions } from '../run/index.ts';
 import { IDENTITY_FORMAT, timeId } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import { type RunRecord, StoreConflict } from '../store/index.ts';
+import { type CodeOrder, otherCode } from './code.ts';
 import type { Workspace } from './open.ts';
 
 export interface RunOrder {
@@ -17,11 +18,13 @@ export interface RunOrder {
   readonly encoding?: string | undefined;
   readonly refresh?: 'all' | readonly string[] | undefined;
   readonly idempotencyKey?: string | undefined;
+  /** For whoever works on due runs to take, instead of for the caller. */
+  readonly detached?: boolean | undefined;
 }
 
 /**
  * Makes a run that is pinned to the play's code as it is now; nothing is executed yet. With an idempotency key that was
- * used before, the run of that time comes back.
+ * used before, the run of that time comes back; IDEMPOTENCY_CONFLICT where that was another play or input.
  */
 export async function newRun(
   workspace: Workspace,
@@ -29,17 +32,17 @@ export async function newRun(
 ): Promise<{ readonly run: RunRecord; readonly existed: boolean }> {
   const { store, committer, clock, chance, paths } = workspace;
   const { idempotencyKey = null } = order;
-  const earlier = idempotencyKey === null ? undefined : await store.runs.runByIdempotencyKey(idempotencyKey);
-  if (earlier !== undefined) return { run: earlier, existed: true };
   const loaded = await loadPlay(resolve(order.cwd, order.play), { cacheDir: paths.modules });
-  const input = await validatePlayInput(loaded.play, order.input);
+  const input = JSON.stringify(await validatePlayInput(loaded.play, order.input));
+  const asked = { play: loaded.play.name, input };
+  const earlier = idempotencyKey === null ? undefined : await store.runs.runByIdempotencyKey(idempotencyKey);
+  if (earlier !== undefined) return { run: sameOrder(earlier, asked), existed: true };
   const artifact = await saveArtifact(paths.artifacts, loaded, clock);
   const id = timeId('run', clock, chance);
   const run = {
     id,
-    play: loaded.play.name,
+    ...asked,
     artifact: artifact.hash,
-    input: JSON.stringify(input),
     options: JSON.stringify(runOptions(workspace, order, loaded)),
     seed: Buffer.from(chance.bytes(16)).toString('hex'),
     identityFormat: IDENTITY_FORMAT,
@@ -48,6 +51,7 @@ export async function newRun(
     parentRunId: null,
     replayedFrom: null,
     idempotencyKey,
+    wakeAt: order.detached === true ? clock.now() : null,
   };
   try {
     await committer.commit([{ kind: 'run', run }]);
@@ -58,9 +62,24 @@ export async function newRun(
         ? await store.runs.runByIdempotencyKey(idempotencyKey)
         : undefined;
     if (other === undefined) throw error;
-    return { run: other, existed: true };
+    return { run: sameOrder(other, asked), existed: true };
   }
   return { run: await existingRun(workspace, id), existed: false };
+}
+
+/** The run that a key was used for. Throws IDEMPOTENCY_CONFLICT where something else is asked for under it now. */
+function sameOrder(run: RunRecord, asked: { readonly play: string; readonly input: string }): RunRecord {
+  const { idempotencyKey, play } = run;
+  const other = play !== asked.play ? `play '${play}'` : run.input !== asked.input ? 'another input' : undefined;
+  if (other === undefined) return run;
+  throw new CallsheetError(
+    'IDEMPOTENCY_CONFLICT',
+    `The idempotency key '${idempotencyKey}' was used for ${other} (${run.id}); the same key starts the same run.`,
+    {
+      details: { idempotencyKey, runId: run.id, play },
+      next: [`callsheet runs show ${run.id}`, 'Use another --idempotency-key for another run.'],
+    },
+  );
 }
 
 function runOptions(workspace: Workspace, order: RunOrder, loaded: Awaited<ReturnType<typeof loadPlay>>): RunOptions {
@@ -102,7 +121,7 @@ export async function existingRun(workspace: Workspace, id: string): Promise<Run
   });
 }
 
-/** Changes what a run was started with, for its next attempt: a higher limit, say. */
+/** Changes what a run was started with, for its next attempt: a higher limit, say, or other code. */
 export async function resumeOptions(
   workspace: Workspace,
   run: RunRecord,
@@ -110,16 +129,23 @@ export async function resumeOptions(
     readonly maxCredits?: number | undefined;
     readonly concurrency?: number | undefined;
     readonly retryFailed?: boolean | undefined;
+    readonly code?: CodeOrder | undefined;
+    readonly resend?: boolean | undefined;
   },
 ): Promise<void> {
+  const code = change.code === undefined ? undefined : await otherCode(workspace, run, change.code);
   const options = JSON.parse(run.options) as RunOptions;
   const next: RunOptions = {
     ...options,
+    ...code?.options,
     retryFailed: change.retryFailed === true,
+    resend: change.resend === true,
     ...(change.maxCredits !== undefined && { maxCredits: change.maxCredits }),
     ...(change.concurrency !== undefined && { concurrency: change.concurrency }),
   };
+  const fence = { runNo: run.no, attempt: run.attempt };
   await workspace.committer.commit([
-    { kind: 'runOptions', fence: { runNo: run.no, attempt: run.attempt }, options: JSON.stringify(next) },
+    { kind: 'runOptions', fence, options: JSON.stringify(next) },
+    ...(code === undefined ? [] : [{ kind: 'runArtifact', fence, artifact: code.artifact } as const]),
   ]);
 }

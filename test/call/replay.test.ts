@@ -41,7 +41,9 @@ function waterfallTools() {
     note('other', input, input.n);
     return 'found';
   });
-  const send = countedTool({ id: 'acme.send', effect: 'write', cost: { credits: 100 } }, (input) => {
+  // Without the key, what was in flight at a death would be in doubt.
+  const idempotency = { header: 'Idempotency-Key' };
+  const send = countedTool({ id: 'acme.send', effect: 'write', idempotency, cost: { credits: 100 } }, (input) => {
     note('send', input, input.n);
     return 'sent';
   });

@@ -19,7 +19,11 @@ export interface KillOrder {
   readonly dir: string;
   readonly sandbox: WatchedSandbox;
   readonly play: string;
+  /** Default `leads.csv`. */
+  readonly csv?: string;
   readonly concurrency: number;
+  /** Of the attempt that ends by itself; 6 where rows failed. */
+  readonly exit?: number;
   /** Lengths of the ledger at which the process that works is killed. */
   readonly moments: readonly number[];
   /** Between a kill and the next attempt. */
@@ -34,7 +38,7 @@ export async function killedRun(order: KillOrder): Promise<KilledRun> {
   const moments = [...order.moments].sort((a, b) => a - b);
   for (;;) {
     const isFirst = starts.length === 0;
-    const what = isFirst ? ['run', order.play, '--csv', 'leads.csv', '--yes'] : ['runs', 'resume', 'last'];
+    const what = isFirst ? ['run', order.play, '--csv', order.csv ?? 'leads.csv', '--yes'] : ['runs', 'resume', 'last'];
     starts.push(Date.now());
     const attempt = startCli(dir, [...what, '-o', 'out.csv', '--concurrency', String(order.concurrency), '--json'], {
       env: sandbox.env,
@@ -44,7 +48,8 @@ export async function killedRun(order: KillOrder): Promise<KilledRun> {
     const ended = await attempt.ended;
     if (ended.signal !== 'SIGKILL') {
       const report = jsonOf(ended);
-      if (ended.exit !== 0) throw new Error(`attempt ${starts.length} ended with ${ended.exit}: ${ended.stdout}`);
+      if (ended.exit !== (order.exit ?? 0))
+        throw new Error(`attempt ${starts.length} ended with ${ended.exit}: ${ended.stdout}`);
       return { starts, recorded, report, output: readFileSync(join(dir, 'out.csv'), 'utf8') };
     }
     await arrived();

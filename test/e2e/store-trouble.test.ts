@@ -7,7 +7,7 @@ import { cliJson } from './harness/cli.ts';
 import { finderFiles, peopleCsv } from './harness/finder.ts';
 import { folder, putFiles } from './harness/folders.ts';
 import { countsOf, questionOf, recordedQuestions } from './harness/judge.ts';
-import { paid, watchedSandbox } from './harness/watched-sandbox.ts';
+import { watchedSandbox } from './harness/watched-sandbox.ts';
 
 const TIMEOUT = 120_000;
 const RUN = ['run', 'find.play.ts', '--csv', 'people.csv', '-o', 'out.csv'];
@@ -80,10 +80,10 @@ verifies(
 );
 
 verifies(
-  ['STORE-READONLY-1', 'STORE-BREAKER-1', 'RUN-RESUME-1', 'FILE-OUT-4'],
+  ['STORE-READONLY-1', 'STORE-BREAKER-1', 'RESCUE-1', 'RUN-RESUME-1', 'FILE-OUT-4'],
   'a disk that is full stops the calls; with room again a resume buys nothing that is on disk, and no output is left half',
   async () => {
-    const sandbox = await watchedSandbox();
+    const sandbox = await watchedSandbox({ idempotency: false });
     const { env } = sandbox;
     const rows = 600;
     const dir = folder(finderFiles(peopleCsv(rows)));
@@ -96,14 +96,17 @@ verifies(
     expect(bought).toBeGreaterThan(0);
     expect(bought).toBeLessThan(rows);
     const kept = new Set(recordedQuestions(dir));
-    const lost = sandbox.ledger().filter((entry) => !kept.has(questionOf(entry)));
+    const unkept = sandbox.ledger().filter((entry) => !kept.has(questionOf(entry)));
     // Only what was in flight when the disk filled up; nothing went out after that.
-    expect(lost.length).toBeLessThanOrEqual(pool);
+    expect(unkept.length).toBeLessThanOrEqual(pool);
+    expect(unkept.length).toBeGreaterThan(0);
     const resumed = await cliJson(dir, ['runs', 'resume', 'last', '-o', 'out.csv'], { env });
     expect(resumed.run.status).toBe('completed');
     const again = sandbox.ledger().slice(bought);
     expect(again.filter((entry) => kept.has(questionOf(entry)))).toEqual([]);
-    expect([...countsOf(paid(sandbox.ledger()).map(questionOf)).values()].filter((count) => count !== 1)).toEqual([]);
+    // What could not be stored was rescued: nobody asks a second time, keys or none.
+    expect([...countsOf(sandbox.ledger().map(questionOf)).values()].filter((count) => count !== 1)).toEqual([]);
+    expect(readdirSync(join(dir, '.callsheet', 'rescue'))).toEqual([]);
     putFiles(dir, { 'out.csv': 'what was there before\n' });
     const before = readdirSync(dir).sort();
     const exported = await cliJson(dir, ['runs', 'export', 'last', '-o', 'out.csv'], {

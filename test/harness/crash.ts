@@ -12,14 +12,21 @@ import { latch } from './tools.ts';
 export function crashingEngine(
   workspace: Workspace,
   dies: (write: Write) => boolean,
-): { readonly engine: LocalEngine; readonly dead: Promise<void>; readonly isDead: () => boolean } {
+): {
+  readonly engine: LocalEngine;
+  readonly dead: Promise<void>;
+  readonly isDead: () => boolean;
+  /** Kills it now. */
+  readonly die: () => void;
+} {
   const end = latch();
   let over = false;
+  const die = (): void => {
+    over = true;
+    end.open();
+  };
   const isOver = (unit: Unit): boolean => {
-    if (!over && unit.some(dies)) {
-      over = true;
-      end.open();
-    }
+    if (!over && unit.some(dies)) die();
     return over;
   };
   const never = (): Promise<never> => new Promise(() => {});
@@ -31,7 +38,7 @@ export function crashingEngine(
     flush: () => (over ? never() : workspace.committer.flush()),
   };
   const calls = { ...workspace.deps.calls, committer, claims: new Claims() };
-  return { engine: new LocalEngine({ ...workspace.deps, committer, calls }), dead: end.opened, isDead: () => over };
+  return { engine: new LocalEngine({ ...workspace.deps, committer, calls }), dead: end.opened, isDead: () => over, die };
 }
 
 /** Makes the first attempt of a run and resolves when its process is dead and what it had handed over is on disk. */

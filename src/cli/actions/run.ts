@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import { assertOutputPath } from '../../report/index.ts';
-import { CallsheetError } from '../../sdk/index.ts';
-import { newRun, planRun, type RunOrder, type Workspace } from '../../workspace/index.ts';
+import { assertOutputDataset, newRun, planRun, type RunOrder, type Workspace } from '../../workspace/index.ts';
 import { askBeforeSpending, confirmAbove } from '../confirm.ts';
 import type { Invocation } from '../invocation.ts';
 import { filesNamedIn, type InputFlags, inputOf } from '../run-input.ts';
@@ -25,10 +24,6 @@ export interface RunFlags extends InputFlags, OutputFlags {
 /** `run`: a new run, watched until it ends. */
 export async function run(call: Invocation<RunFlags>): Promise<number> {
   const { terminal, flags, args } = call;
-  if (flags.detach === true)
-    throw new CallsheetError('NOT_YET_SUPPORTED', '--detach is not supported by this release yet.', {
-      next: ['Leave it out; the run can be interrupted with Ctrl-C and goes on with callsheet runs resume.'],
-    });
   const { cwd } = terminal;
   const input = await inputOf(terminal, flags);
   const order: RunOrder = {
@@ -41,6 +36,7 @@ export async function run(call: Invocation<RunFlags>): Promise<number> {
     encoding: flags.encoding,
     refresh: flags.refresh,
     idempotencyKey: flags.idempotencyKey,
+    detached: flags.detach,
   };
   if (flags.output !== undefined) await assertOutputPath(resolve(cwd, flags.output), filesNamedIn(input, cwd));
   return withWorkspace(call, (workspace) => runOrder(call, workspace, order), {
@@ -51,6 +47,7 @@ export async function run(call: Invocation<RunFlags>): Promise<number> {
 
 async function runOrder(call: Invocation<RunFlags>, workspace: Workspace, order: RunOrder): Promise<number> {
   const { terminal, flags } = call;
+  if (flags.output !== undefined) await assertOutputDataset(workspace, { ...order, dataset: flags.dataset });
   if (mayCost(flags, workspace))
     await askBeforeSpending(terminal, {
       // Where no tool costs anything there is nothing to plan.
@@ -61,6 +58,10 @@ async function runOrder(call: Invocation<RunFlags>, workspace: Workspace, order:
   const { run: made, existed } = await newRun(workspace, order);
   if (existed && ['completed', 'failed', 'cancelled'].includes(made.status)) {
     terminal.note(`The run of this idempotency key is ${made.status} already.`);
+    return finishRun(terminal, workspace, { runId: made.id, output: flags });
+  }
+  if (flags.detach === true) {
+    terminal.note(`The run ${made.id} ${existed ? 'was made before' : 'is made'}; callsheet worker works on it.`);
     return finishRun(terminal, workspace, { runId: made.id, output: flags });
   }
   return workOn(terminal, workspace, { run: made, output: flags, progress: flags.progress });

@@ -1,21 +1,60 @@
 import { runReport } from '../../report/index.ts';
-import { existingRun, reportSource } from '../../workspace/index.ts';
+import { CallsheetError } from '../../sdk/index.ts';
+import { existingRun, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 
-/** `runs cancel`: ends a run that nobody works on, or asks whoever does. */
-export async function runsCancel(call: Invocation<Record<never, never>>): Promise<number> {
-  const { terminal, args } = call;
-  return withWorkspace(call, async (workspace) => {
-    const { id } = await existingRun(workspace, args[0] ?? '');
-    const done = await workspace.engine.cancel(id);
+export interface CancelFlags {
+  readonly tree?: boolean;
+}
+
+/** What became of the wish to cancel a run: ended, or whoever works on it was asked; or it was over before. */
+type Cancelled = 'asked' | 'cancelled' | 'finished';
+
+/** `runs cancel`: ends a run that nobody works on, or asks whoever does; with `--tree` also the runs that it started. */
+export async function runsCancel(call: Invocation<CancelFlags>): Promise<number> {
+  const { terminal, flags } = call;
+  return withRun(call, async (workspace, run) => {
+    const done =
+      flags.tree === true
+        ? await cancelTree(workspace, run)
+        : new Map<string, Cancelled>([[run.id, await workspace.engine.cancel(run.id)]]);
     if (terminal.json) {
-      const report = await runReport(reportSource(workspace), await existingRun(workspace, id));
-      await terminal.document({ cancel: done, ...report });
-    } else if (done === 'asked') {
-      terminal.note(`The process that works on ${id} was asked to cancel it, which takes some seconds.`);
-      terminal.note(`  → callsheet runs watch ${id}`);
-    } else terminal.note(`${id} is cancelled; finished rows stay.`);
+      const report = await runReport(reportSource(workspace), await existingRun(workspace, run.id));
+      const tree = [...done].map(([id, cancel]) => ({ run: id, cancel }));
+      await terminal.document({ cancel: done.get(run.id), ...(flags.tree === true && { tree }), ...report });
+      return 0;
+    }
+    for (const [id, what] of done) for (const line of cancelLines(id, what)) terminal.note(line);
     return 0;
   });
+}
+
+function cancelLines(id: string, what: Cancelled): string[] {
+  if (what === 'cancelled') return [`${id} is cancelled; finished rows stay.`];
+  if (what === 'finished') return [`${id} was over before.`];
+  return [
+    `The process that works on ${id} was asked to cancel it, which takes some seconds.`,
+    `  → callsheet runs watch ${id}`,
+  ];
+}
+
+/** From the top down, so that nothing is left that starts more; those that were started meanwhile are cancelled, too. */
+async function cancelTree(workspace: Workspace, root: RunRecord): Promise<ReadonlyMap<string, Cancelled>> {
+  const done = new Map<string, Cancelled>([[root.id, await cancelled(workspace, root.id)]]);
+  for (let before = 0; before < done.size; ) {
+    before = done.size;
+    for (const child of await workspace.store.report.childRuns(root.id))
+      if (!done.has(child.id)) done.set(child.id, await cancelled(workspace, child.id));
+  }
+  return done;
+}
+
+async function cancelled(workspace: Workspace, runId: string): Promise<Cancelled> {
+  try {
+    return await workspace.engine.cancel(runId);
+  } catch (error) {
+    if (error instanceof CallsheetError && error.code === 'RUN_NOT_RESUMABLE') return 'finished';
+    throw error;
+  }
 }

@@ -1,8 +1,8 @@
 import { type EventJson, eventsOf } from '../../report/index.ts';
-import { existingRun, reportSource } from '../../workspace/index.ts';
+import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Terminal } from '../terminal.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 
 export interface EventsFlags {
   readonly type?: string;
@@ -22,9 +22,8 @@ async function streamed(
   call: Invocation<EventsFlags>,
   asked: { readonly type?: string | undefined; readonly wanted: (event: EventJson) => boolean },
 ): Promise<number> {
-  const { terminal, args } = call;
-  return withWorkspace(call, async (workspace) => {
-    const run = await existingRun(workspace, args[0] ?? '');
+  const { terminal } = call;
+  return withRun(call, async (workspace, run) => {
     for await (const event of eventsOf(reportSource(workspace), run, { type: asked.type })) {
       if (terminal.readerGone) break;
       if (asked.wanted(event)) await tellEvent(terminal, event);

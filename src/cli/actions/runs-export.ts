@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { exportDataset } from '../../report/index.ts';
-import { existingRun, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
+import { type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Terminal } from '../terminal.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 import { writtenText } from '../work-on.ts';
 
 export interface ExportFlags {
@@ -18,9 +18,8 @@ export interface ExportFlags {
 
 /** `runs export`: a dataset of any run, into a file or onto stdout. */
 export async function runsExport(call: Invocation<ExportFlags>): Promise<number> {
-  const { terminal, args, flags } = call;
-  return withWorkspace(call, async (workspace) => {
-    const run = await existingRun(workspace, args[0] ?? '');
+  const { terminal, flags } = call;
+  return withRun(call, async (workspace, run) => {
     const { output, ...how } = flags;
     const ownFolder = join(
       workspace.paths.exports,

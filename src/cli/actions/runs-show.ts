@@ -1,15 +1,14 @@
-import { runReport, type StepJson } from '../../report/index.ts';
-import { existingRun, reportSource } from '../../workspace/index.ts';
+import { runReport, type StepJson, type WaitingJson } from '../../report/index.ts';
+import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { summaryLines } from '../summary.ts';
 import { counted, shownNumber, tableLines } from '../table.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 
 /** `runs show`. */
 export async function runsShow(call: Invocation<Record<never, never>>): Promise<number> {
-  const { terminal, args } = call;
-  return withWorkspace(call, async (workspace) => {
-    const run = await existingRun(workspace, args[0] ?? '');
+  const { terminal } = call;
+  return withRun(call, async (workspace, run) => {
     const report = await runReport(reportSource(workspace), run);
     if (terminal.json) {
       await terminal.document(report);
@@ -22,6 +21,8 @@ export async function runsShow(call: Invocation<Record<never, never>>): Promise<
       `  times    created ${createdAt}, started ${startedAt ?? '–'}, finished ${finishedAt ?? '–'}`,
       ...report.steps.flatMap((step) => stepLines(step, '  ')),
       ...toolLines(report.calls.byTool),
+      ...waitLines(report.waiting),
+      ...report.children.map(({ id, play, status }) => `  child    ${id}  ${play}: ${status}`),
     ];
     if (error !== null) lines.push(`${error.code}: ${error.message}`);
     for (const line of lines) await terminal.line(line);
@@ -29,6 +30,15 @@ export async function runsShow(call: Invocation<Record<never, never>>): Promise<
     for (const step of new Set([...(error?.next ?? []), ...report.next])) terminal.note(`  → ${step}`);
     return 0;
   });
+}
+
+function waitLines(waiting: WaitingJson | null): string[] {
+  if (waiting === null || waiting.open.length === 0) return [];
+  const { open, events } = waiting;
+  const all = events.reduce((sum, { count }) => sum + count, 0);
+  const rows = open.map(({ event, row, since, until, id }) => [`  ${event}`, row ?? '–', since, until ?? '–', id]);
+  const more = all > open.length ? [`  … and ${shownNumber(all - open.length)} more`] : [];
+  return [...tableLines(['  event', 'row', 'since', 'until', 'wait'], rows), ...more];
 }
 
 function stepLines(step: StepJson, indent: string): string[] {

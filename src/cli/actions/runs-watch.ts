@@ -1,12 +1,13 @@
-import { eventsOf, runReport, statusIn } from '../../report/index.ts';
+import { eventsOf, runReport, type ShownStatus, statusIn } from '../../report/index.ts';
 import { sleep } from '../../scope/index.ts';
 import { existingRun, type RunProgress, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import { failureLines, failureOf } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
+import type { Waited } from '../live/snapshot.ts';
 import { LiveView } from '../live/view.ts';
 import { summaryLines } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 import { exitOf, recordedError } from '../work-on.ts';
 import { tellEvent } from './runs-events.ts';
 
@@ -14,9 +15,8 @@ const POLL_MS = 1_000;
 
 /** `runs watch`: follows a run, of whatever process, by what it records. */
 export async function runsWatch(call: Invocation<Record<never, never>>): Promise<number> {
-  const { terminal, args } = call;
-  return withWorkspace(call, async (workspace) => {
-    const { id } = await existingRun(workspace, args[0] ?? '');
+  const { terminal } = call;
+  return withRun(call, async (workspace, { id }) => {
     const run = await followed(terminal, workspace, id);
     const report = await runReport(reportSource(workspace), run);
     if (terminal.json) await terminal.record({ type: 'end', ...report });
@@ -27,13 +27,20 @@ export async function runsWatch(call: Invocation<Record<never, never>>): Promise
   });
 }
 
-/** Resolves to the run as it is when nobody works on it any more. */
+/** Worked on, or due, so that a worker takes it. */
+function isGoing(run: RunRecord, status: ShownStatus, now: number): boolean {
+  if (status === 'running') return true;
+  return (status === 'queued' || status === 'waiting') && run.wakeAt !== null && run.wakeAt <= now;
+}
+
+/** Resolves to the run as it is when nobody works on it any more, and it is not due. */
 async function followed(terminal: Terminal, workspace: Workspace, id: string): Promise<RunRecord> {
   const { clock } = workspace;
   const source = reportSource(workspace);
   let progress: RunProgress | undefined;
   let afterSeq = 0;
-  const view = new LiveView(terminal, clock, { progress: () => progress, waits: () => [] });
+  let waited: Waited | undefined;
+  const view = new LiveView(terminal, clock, { progress: () => progress, waits: () => [], waited: () => waited });
   view.start();
   try {
     for (;;) {
@@ -46,8 +53,10 @@ async function followed(terminal: Terminal, workspace: Workspace, id: string): P
         else if (event.level !== 'debug')
           view.print(`${event.level === 'info' ? '' : `${event.level}: `}${event.message}`);
       }
-      const status = statusIn(source, run);
-      if (status !== 'running' || terminal.readerGone) return run;
+      if (!isGoing(run, statusIn(source, run), clock.now()) || terminal.readerGone) return run;
+      waited = progress?.datasets.some(({ waiting }) => waiting > 0)
+        ? await workspace.store.runs.openWaits(run.no)
+        : undefined;
       await sleep(clock, POLL_MS);
     }
   } finally {

@@ -8,7 +8,7 @@ import type { Invocation } from '../invocation.ts';
 import { inputOf } from '../run-input.ts';
 import { counted, shownNumber, tableLines } from '../table.ts';
 import { withWorkspace } from '../with-workspace.ts';
-import { errorOf } from '../work-on.ts';
+import { errorOf, finishRun } from '../work-on.ts';
 
 type Tool = ReturnType<Workspace['catalogue']['get']>;
 
@@ -75,7 +75,9 @@ export async function toolsCall(call: Invocation<ToolCallFlags>): Promise<number
         confirmAbove: confirmAbove(workspace.config),
       });
     const { run } = await newRun(workspace, order);
-    const { outcome } = await attend(terminal, workspace, { run, progress: false });
+    const attended = await attend(terminal, workspace, { run, progress: false });
+    const { outcome } = attended;
+    if (outcome.kind === 'suspended') return finishRun(terminal, workspace, { runId: run.id, output: {}, attended });
     const report = await runReport(reportSource(workspace), run);
     const error = errorOf(outcome, report);
     if (error !== undefined) throw error;

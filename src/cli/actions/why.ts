@@ -1,8 +1,8 @@
 import { type AttemptJson, type WhyJson, whyRow } from '../../report/index.ts';
-import { existingRun, reportSource } from '../../workspace/index.ts';
+import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { counted, shownValue } from '../table.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRun } from '../with-run.ts';
 
 export interface WhyFlags {
   readonly row: string;
@@ -12,9 +12,8 @@ export interface WhyFlags {
 
 /** `why`: where a row's values came from. */
 export async function why(call: Invocation<WhyFlags>): Promise<number> {
-  const { terminal, args, flags } = call;
-  return withWorkspace(call, async (workspace) => {
-    const run = await existingRun(workspace, args[0] ?? '');
+  const { terminal, flags } = call;
+  return withRun(call, async (workspace, run) => {
     const { row, column, dataset } = flags;
     const found = await whyRow(reportSource(workspace), run, { row, column, dataset });
     if (terminal.json) await terminal.document(found);

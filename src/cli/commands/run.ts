@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { RunFlags } from '../actions/run.ts';
 import { type Declaring, declare } from '../invocation.ts';
-import { collected, count, credits, refreshed } from '../option-values.ts';
+import { collected, count, credits, refreshed, text } from '../option-values.ts';
 
 export function declareRun(parts: Declaring): void {
   declare<RunFlags>(
@@ -14,6 +14,7 @@ export function declareRun(parts: Declaring): void {
         'callsheet run find-email.play.ts --csv leads.csv -o out.csv',
         `callsheet run enrich.play.ts --input '{"domain":"example.com"}'`,
         'callsheet run plays.ts#score --input @input.json --set limit=20 --max-credits 500',
+        'callsheet run find-email.play.ts --csv leads.csv --max-credits 500 --detach',
         'callsheet run find-email.play.ts --csv leads.csv --limit 10 --refresh=hunter.email_finder --yes --json',
       ],
     },
@@ -32,8 +33,10 @@ export function declareRun(parts: Declaring): void {
     .option('--refresh [tools]', 'buy answers anew: of all read tools, or --refresh=tool,tool of those', refreshed)
     .addOption(new Option('--fixtures <dir>', 'answer calls from recorded files only').conflicts(['record', 'refresh']))
     .option('--record <dir>', 'also write every answer that is bought to this folder, for --fixtures')
-    .option('--idempotency-key <key>', 'the same key starts one run, however often it is asked for')
+    .option('--idempotency-key <key>', 'the same key starts one run, however often it is asked for', text)
     .option('--yes', 'spend without asking')
     .option('--no-progress', 'no live view')
-    .addOption(new Option('--detach').hideHelp());
+    .addOption(
+      new Option('--detach', "leave it to 'callsheet worker', and end at once").conflicts(['fixtures', 'record']),
+    );
 }

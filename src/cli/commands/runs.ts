@@ -1,11 +1,14 @@
 import type { Command } from 'commander';
+import type { CancelFlags } from '../actions/runs-cancel.ts';
 import type { EventsFlags } from '../actions/runs-events.ts';
 import type { ExportFlags } from '../actions/runs-export.ts';
 import type { ListFlags } from '../actions/runs-list.ts';
+import type { RerunFlags } from '../actions/runs-rerun.ts';
+import type { ResolveFlags } from '../actions/runs-resolve.ts';
 import type { ResumeFlags } from '../actions/runs-resume.ts';
 import type { WhyFlags } from '../actions/why.ts';
 import { type Declaring, declare } from '../invocation.ts';
-import { count, credits, oneOf } from '../option-values.ts';
+import { collected, count, credits, oneOf, refreshed, text } from '../option-values.ts';
 
 /** `<id>`: an id, its beginning or its end where only one run has it, or `last`. */
 export function declareRuns(parts: Declaring): void {
@@ -14,7 +17,9 @@ export function declareRuns(parts: Declaring): void {
     .description("what was run: <id> is a run's id, the beginning or end of one, or 'last'");
   declareLooking(parts, parent);
   declareStreams(parts, parent);
+  declareRerun(parts, parent);
   declareActing(parts, parent);
+  declareDeciding(parts, parent);
   declare<WhyFlags>(
     parts,
     {
@@ -88,6 +93,40 @@ function declareStreams(parts: Declaring, parent: Command): void {
   ).option('--type <type>', 'events of one type only');
 }
 
+function declareRerun(parts: Declaring, parent: Command): void {
+  declare<RerunFlags>(
+    parts,
+    {
+      parent,
+      usage: 'rerun <id>',
+      summary:
+        'a new run over the same rows: all, or those chosen; what the source run was answered is not bought again',
+      examples: [
+        'callsheet runs rerun last --failed -o out.csv',
+        'callsheet runs rerun last --empty email --refresh=hunter.email_finder',
+        "callsheet runs rerun last --rows 'a@example.com,b@example.com'",
+        'callsheet runs rerun last --column score --code score.play.ts',
+      ],
+    },
+    async () => (await import('../actions/runs-rerun.ts')).runsRerun,
+  )
+    .option('--failed', 'rows that failed')
+    .option('--empty <column>', 'rows whose cell of this column is empty', text)
+    .option('--rows <keys>', "rows with these keys, or numbers such as '#17,#20'; may be repeated", collected)
+    .option('--column <name>', 'only this column and those after it', text)
+    .option('--refresh [tools]', 'buy answers anew: of all read tools, or --refresh=tool,tool of those', refreshed)
+    .option('--code <file>', 'run the code of now (file, or file#export) instead of that of the source run', text)
+    .option('--resend', 'send writes again that code or answers ask for in another place or form')
+    .option('-o, --output <file>', 'write the dataset there: .csv, or .jsonl')
+    .option('--dataset <name>', 'the dataset that -o writes, where there are several')
+    .option('--excel', 'write the CSV for spreadsheets')
+    .option('--max-credits <n>', 'the most that the rerun may cost', credits)
+    .option('--concurrency <n>', 'rows in flight at once', count)
+    .option('--fixtures <dir>', 'the recorded files, for a run that was started with them')
+    .option('--yes', 'spend, and do writes again that --refresh names, without asking')
+    .option('--no-progress', 'no live view');
+}
+
 function declareActing(parts: Declaring, parent: Command): void {
   declare<ExportFlags>(
     parts,
@@ -126,16 +165,40 @@ function declareActing(parts: Declaring, parent: Command): void {
     .option('--max-credits <n>', 'the most that the run may cost in all', credits)
     .option('--concurrency <n>', 'rows in flight at once', count)
     .option('--retry-failed', 'try failed rows again, too')
+    .option('--code <file>', 'go on under the code of now (file, or file#export) instead of that of the start', text)
+    .option('--resend', 'with --code: send writes again that it asks for in another place or form')
+    .option('--fixtures <dir>', 'the recorded files, for a run that was started with them')
     .option('--yes', 'never ask (a resumed run was confirmed when it started)')
     .option('--no-progress', 'no live view');
-  declare(
+  declare<CancelFlags>(
     parts,
     {
       parent,
       usage: 'cancel <id>',
       summary: 'no new calls; what is in flight is recorded, and finished rows stay',
-      examples: ['callsheet runs cancel last'],
+      examples: ['callsheet runs cancel last', 'callsheet runs cancel last --tree'],
     },
     async () => (await import('../actions/runs-cancel.ts')).runsCancel,
-  );
+  ).option('--tree', 'also the runs that it started, and those that they did');
+}
+
+function declareResolve(parts: Declaring, parent: Command): void {
+  declare<ResolveFlags>(
+    parts,
+    {
+      parent,
+      usage: 'resolve <id> <call>',
+      summary: 'say whether a write that is in doubt was done; <call> is its id, or the beginning of it',
+      examples: [
+        'callsheet runs errors last   (lists what is in doubt)',
+        'callsheet runs resolve last 7fQx --as not-done',
+        `callsheet runs resolve last 7fQx --as done --data '{"id":"msg_1"}'`,
+      ],
+    },
+    async () => (await import('../actions/runs-resolve.ts')).runsResolve,
+  )
+    .requiredOption('--as <what>', 'done, or not-done', oneOf(['done', 'not-done']))
+    .option('--data <json>', "what the provider answered, as the call's result")
+    // A call's id may begin with a dash.
+    .allowUnknownOption();
 }

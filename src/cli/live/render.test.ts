@@ -66,6 +66,19 @@ describe('the live view', () => {
     );
   });
 
+  it('says which events rows wait for, and until when', () => {
+    const events = [
+      { event: 'approved', count: 3 },
+      { event: 'paid', count: 1 },
+    ];
+    const line = liveLines(snapshot({ waited: { wakeAt: 61_500, events } }), 200).at(-1);
+    expect(line).toMatch(/^waiting for 'approved' \(3\), 'paid' until \d\d:\d\d:\d\d \(1\.5 s\)$/);
+    expect(plainLines(snapshot({ waited: { wakeAt: null, events } }))[0]).toMatch(
+      /; waiting for 'approved' \(3\), 'paid'$/,
+    );
+    expect(liveLines(snapshot({ waited: { wakeAt: null, events: [] } }), 200)).toHaveLength(3);
+  });
+
   it('tells no rate and no time left before it knows them', () => {
     expect(liveLines(snapshot({ rates: new Map([['leads', null]]) }), 200)[0]).not.toMatch(/rows\/s|ETA/);
     expect(liveLines(snapshot({ rates: new Map([['leads', 0]]) }), 200)[0]).not.toContain('ETA');

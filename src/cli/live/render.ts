@@ -1,6 +1,6 @@
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
-import { counted, shownNumber, shownSeconds } from '../table.ts';
-import type { LiveSnapshot } from './snapshot.ts';
+import { counted, eventsText, shownNumber, shownSeconds } from '../table.ts';
+import type { LiveSnapshot, Waited } from './snapshot.ts';
 
 type Dataset = RunProgress['datasets'][number];
 
@@ -14,14 +14,16 @@ export function liveLines(snapshot: LiveSnapshot, width: number): string[] {
     ...dataset.legs.map((leg) => `  ${leg.path}  ${legText(leg)}`),
     ...slowLines(dataset),
   ]);
-  lines.push(costText(snapshot.progress), ...snapshot.waits.map((wait) => waitText(wait, snapshot.at)));
+  lines.push(costText(snapshot.progress), ...waitTexts(snapshot));
   return lines.map((line) => cut(line, width));
 }
 
 /** The same where lines cannot be redrawn: one for each dataset, the cost and the waits in it. */
 export function plainLines(snapshot: LiveSnapshot): string[] {
   const { datasets } = snapshot.progress;
-  const waits = snapshot.waits.map((wait) => `; ${waitText(wait, snapshot.at)}`).join('');
+  const waits = waitTexts(snapshot)
+    .map((wait) => `; ${wait}`)
+    .join('');
   if (datasets.length === 0) return [`${costText(snapshot.progress)}${waits}`];
   return datasets.map(
     (dataset) => `${dataset.key}: ${datasetText(dataset, snapshot)}; ${costText(snapshot.progress)}${waits}`,
@@ -91,6 +93,18 @@ const REASONS: Readonly<Record<RunWait['reason'], string>> = {
   credits: 'reserved credits to settle',
   turn: 'its turn',
 };
+
+/** Of the provider's limits, and of events and time. */
+function waitTexts({ waits, waited, at }: LiveSnapshot): string[] {
+  return [...waits.map((wait) => waitText(wait, at)), ...(waited === undefined ? [] : waitedTexts(waited, at))];
+}
+
+function waitedTexts({ events, wakeAt }: Waited, now: number): string[] {
+  if (events.length === 0 && wakeAt === null) return [];
+  const until =
+    wakeAt === null ? '' : ` until ${timeOfDay(wakeAt)} (${shownSeconds(Math.max(0, wakeAt - now) / 1000)})`;
+  return [`waiting${events.length === 0 ? '' : ` for ${eventsText(events)}`}${until}`];
+}
 
 function waitText(wait: RunWait, now: number): string {
   const until =

@@ -1,5 +1,12 @@
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
 
+/** What rows, or the run itself, wait for. */
+export interface Waited {
+  /** Milliseconds since the epoch; null where only events let it go on. */
+  readonly wakeAt: number | null;
+  readonly events: readonly { readonly event: string; readonly count: number }[];
+}
+
 /** What the live view shows, all of it plain data. */
 export interface LiveSnapshot {
   /** Milliseconds since the epoch. */
@@ -8,6 +15,7 @@ export interface LiveSnapshot {
   /** Rows a second by dataset key; null until it can be told. */
   readonly rates: ReadonlyMap<string, number | null>;
   readonly waits: readonly RunWait[];
+  readonly waited?: Waited | undefined;
 }
 
 const WINDOW_MS = 10_000;

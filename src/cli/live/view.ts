@@ -2,7 +2,7 @@ import type { Clock } from '../../scope/index.ts';
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
 import type { Terminal } from '../terminal.ts';
 import { liveLines, plainLines } from './render.ts';
-import { type LiveSnapshot, RateMeter } from './snapshot.ts';
+import { type LiveSnapshot, RateMeter, type Waited } from './snapshot.ts';
 
 const REDRAW_MS = 100;
 const PLAIN_MS = 5_000;
@@ -11,6 +11,7 @@ const PLAIN_MS = 5_000;
 export interface LiveSource {
   progress(): RunProgress | undefined;
   waits(): readonly RunWait[];
+  waited(): Waited | undefined;
 }
 
 /**
@@ -85,7 +86,8 @@ export class LiveView {
     const progress = this.#source.progress();
     if (progress === undefined) return undefined;
     const rates = this.#meter.observe(progress, this.#clock.monotonic());
-    return { at: this.#clock.now(), progress, rates, waits: this.#source.waits() };
+    const [waits, waited] = [this.#source.waits(), this.#source.waited()];
+    return { at: this.#clock.now(), progress, rates, waits, waited };
   }
 
   /** Up over what was drawn, and everything below is gone (ECMA-48: CUU, CR, ED). */

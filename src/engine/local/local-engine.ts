@@ -1,10 +1,20 @@
 import { releasedClaims } from '../../dataset/index.ts';
 import { EventHub } from '../../observe/index.ts';
-import { type AttemptView, Ending, executeAttempt, type RunDeps } from '../../run/index.ts';
-import { CallsheetError } from '../../sdk/index.ts';
+import { type AttemptView, Ending, executeAttempt, IN_PLACE_MS, type Outcome, type RunDeps } from '../../run/index.ts';
+import { sleep } from '../../scope/index.ts';
+import { CallsheetError, StaleAttemptError } from '../../sdk/index.ts';
 import { type RunRecord, StoreConflict } from '../../store/index.ts';
-import type { Engine, RunInProgress } from '../port.ts';
+import type { Engine, RunInProgress, StartOrder } from '../port.ts';
 import { isGone, thisOwner } from './owner.ts';
+
+/** A run that this process works on: the attempt that is made now, or the pause before the next. */
+interface InHand {
+  readonly runId: string;
+  readonly hub: EventHub;
+  readonly begun: PromiseWithResolvers<void>;
+  ending: Ending;
+  view: AttemptView | undefined;
+}
 
 /** The engine of one machine: works on runs in this process, and takes over what a dead process of this machine left. */
 export class LocalEngine implements Engine {
@@ -16,56 +26,127 @@ export class LocalEngine implements Engine {
     this.#deps = deps;
   }
 
-  async start(runId: string): Promise<RunInProgress> {
+  async start(runId: string, order: StartOrder = {}): Promise<RunInProgress> {
     const run = await this.#run(runId);
-    this.#refuseHeld(run);
-    const ending = new Ending();
-    const hub = new EventHub();
-    let view: AttemptView | undefined;
+    if (this.#isHeld(run)) throw held(run);
+    const begun = Promise.withResolvers<void>();
+    const now: InHand = { runId, hub: new EventHub(), begun, ending: new Ending(), view: undefined };
+    const outcome = this.#work(now, order);
+    outcome.then(
+      () => begun.resolve(),
+      () => {},
+    );
+    const { hub } = now;
+    return {
+      runId,
+      outcome,
+      hub,
+      begun: begun.promise,
+      view: () => now.view,
+      interrupt: () => interrupt(now.ending),
+    };
+  }
+
+  /** Attempts, one after the other while the run is due again at once. */
+  async #work(now: InHand, order: StartOrder): Promise<Outcome> {
+    let outcome = await this.#attempt(now, order.after);
+    while (await this.#isDueAgain(now, outcome)) {
+      try {
+        outcome = await this.#attempt(now);
+      } catch (error) {
+        // Somebody else took it up in the pause: for this process it ended with that.
+        if (error instanceof CallsheetError && error.code === 'RUN_HELD') break;
+        throw error;
+      }
+    }
+    if (outcome.kind === 'interrupted' && order.handsBack === true) await this.#handBack(now.runId);
+    return outcome;
+  }
+
+  /** True once the time of a short wait is over, unless the pause was interrupted. */
+  async #isDueAgain(now: InHand, outcome: Outcome): Promise<boolean> {
+    if (outcome.kind !== 'suspended' || now.ending.kill.aborted) return false;
+    const { wakeAt } = await this.#run(now.runId);
+    const left = (wakeAt ?? Number.POSITIVE_INFINITY) - this.#deps.clock.now();
+    if (left > IN_PLACE_MS) return false;
+    now.ending = new Ending();
+    if (left > 0) await sleep(this.#deps.clock, left, now.ending.halt).catch(() => {});
+    return now.ending.going;
+  }
+
+  async #attempt(now: InHand, after?: number): Promise<Outcome> {
+    const { runId, ending, hub } = now;
+    const run = await this.#run(runId);
+    if (after !== undefined && run.attempt !== after) throw held(run);
+    // Whoever was asked to cancel it did not live to do it, or has suspended it in that moment.
+    if (run.cancelRequested && !isFinished(run)) {
+      if (!(await this.#endCancelled(run))) throw held(await this.#run(runId));
+      return { kind: 'cancelled' };
+    }
     // One process may work on a run more than once in its life, so the attempt's number is part of its name.
     const owner = `${this.#owner}|${++this.#attempts}`;
     const takeOver = run.owner !== null && isGone(run.owner);
-    const outcome = executeAttempt(this.#deps, {
-      runId,
-      owner,
-      takeOver,
-      ending,
-      hub,
-      onView: (seen) => {
-        view = seen;
-      },
-    }).catch((error: unknown) => {
-      if (error instanceof StoreConflict) throw held(run);
+    const onView = (seen: AttemptView): void => {
+      now.view = seen;
+      now.begun.resolve();
+    };
+    try {
+      return await executeAttempt(this.#deps, { runId, owner, takeOver, ending, hub, onView });
+    } catch (error) {
+      if (isOvertaken(error)) throw held(await this.#run(runId));
       throw error;
-    });
-    return { runId, outcome, hub, view: () => view, interrupt: () => interrupt(ending) };
+    }
+  }
+
+  /** Of an interrupted run: whoever works on due runs may go on with it at once. */
+  async #handBack(runId: string): Promise<void> {
+    const run = await this.#run(runId);
+    if (run.status !== 'running' || run.owner !== null) return;
+    const at = this.#deps.clock.now();
+    const fence = { runNo: run.no, attempt: run.attempt };
+    try {
+      await this.#deps.committer.commit([
+        { kind: 'runState', fence, status: 'queued', at, error: null, result: null, wakeAt: at },
+      ]);
+    } catch (error) {
+      // Somebody has taken it up already.
+      if (!isOvertaken(error)) throw error;
+    }
   }
 
   async cancel(runId: string): Promise<'asked' | 'cancelled'> {
-    const run = await this.#run(runId);
-    if (['completed', 'failed', 'cancelled'].includes(run.status))
-      throw new CallsheetError('RUN_NOT_RESUMABLE', `The run ${runId} is ${run.status} already.`, {
-        details: { runId, status: run.status },
-        next: [`callsheet runs show ${runId}`],
-      });
-    await this.#deps.committer.commit([{ kind: 'cancel', runId }]);
-    if (isHeld(run, this.#deps.clock.now())) return 'asked';
-    await this.#endCancelled(run);
-    return 'cancelled';
+    for (;;) {
+      const before = await this.#run(runId);
+      if (isFinished(before)) throw finished(before);
+      await this.#deps.committer.commit([{ kind: 'cancel', runId }]);
+      // Looked at again: somebody may have begun or ended it in the meantime.
+      const run = await this.#run(runId);
+      if (this.#isHeld(run)) return 'asked';
+      if (!isFinished(run) && (await this.#endCancelled(run))) return 'cancelled';
+    }
   }
 
-  async #endCancelled(run: RunRecord): Promise<void> {
-    const { committer, clock } = this.#deps;
+  /** Ends a run that nobody works on; false where somebody has just begun to. */
+  async #endCancelled(run: RunRecord): Promise<boolean> {
+    const { committer, clock, store } = this.#deps;
     const now = clock.now();
     const attempt = run.attempt + 1;
-    await committer.commit([
-      { kind: 'lease', runId: run.id, attempt, owner: `${this.#owner}|cancel`, now, until: now + 1000, takeOver: true },
-    ]);
+    const takeOver = run.owner !== null && isGone(run.owner);
+    const owner = `${this.#owner}|cancel`;
     const fence = { runNo: run.no, attempt };
-    await committer.commit([
-      ...(await releasedClaims(this.#deps.store.datasets, { runNo: run.no, play: run.play, fence })),
-      { kind: 'runState', fence, status: 'cancelled', at: now, error: null, result: null, wakeAt: null },
-    ]);
+    try {
+      await committer.commit([
+        { kind: 'lease', runId: run.id, attempt, owner, now, until: now + CANCEL_LEASE_MS, takeOver },
+      ]);
+      await committer.commit([
+        ...(await releasedClaims(store.datasets, { runNo: run.no, play: run.play, fence })),
+        { kind: 'runState', fence, status: 'cancelled', at: now, error: null, result: null, wakeAt: null },
+      ]);
+      return true;
+    } catch (error) {
+      if (isOvertaken(error)) return false;
+      throw error;
+    }
   }
 
   async #run(runId: string): Promise<RunRecord> {
@@ -77,23 +158,38 @@ export class LocalEngine implements Engine {
     });
   }
 
-  #refuseHeld(run: RunRecord): void {
-    if (isHeld(run, this.#deps.clock.now())) throw held(run);
+  #isHeld({ owner, leaseUntil }: RunRecord): boolean {
+    return owner !== null && leaseUntil !== null && leaseUntil > this.#deps.clock.now() && !isGone(owner);
   }
 }
+
+/** How long it may take to write down that a run is cancelled (ms). */
+const CANCEL_LEASE_MS = 1_000;
 
 function interrupt(ending: Ending): void {
   if (ending.reason === undefined) ending.interrupt();
   else ending.killNow();
 }
 
-function isHeld(run: RunRecord, now: number): boolean {
-  return run.owner !== null && run.leaseUntil !== null && run.leaseUntil > now && !isGone(run.owner);
+function isFinished({ status }: RunRecord): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** Somebody else has begun an attempt. */
+function isOvertaken(error: unknown): boolean {
+  return error instanceof StaleAttemptError || (error instanceof StoreConflict && error.what === 'lease');
 }
 
 function held(run: RunRecord): CallsheetError {
   return new CallsheetError('RUN_HELD', `Another process (${run.owner ?? 'unknown'}) is working on ${run.id}.`, {
     details: { runId: run.id, owner: run.owner, leaseUntil: run.leaseUntil },
     next: [`callsheet runs watch ${run.id}`, `callsheet runs cancel ${run.id}`],
+  });
+}
+
+function finished(run: RunRecord): CallsheetError {
+  return new CallsheetError('RUN_NOT_RESUMABLE', `The run ${run.id} is ${run.status} already.`, {
+    details: { runId: run.id, status: run.status },
+    next: [`callsheet runs show ${run.id}`],
   });
 }

@@ -99,6 +99,8 @@ export function atomicity(current: () => StoreUnderTest): void {
       { kind: 'heartbeat', fence: stale, until: 0 },
       { kind: 'runState', fence: stale, status: 'failed', at: 0, error: null, result: null, wakeAt: null },
       { kind: 'runOptions', fence: stale, options: '{}' },
+      { kind: 'runArtifact', fence: stale, artifact: 'other' },
+      { kind: 'forgetRows', fence: stale, datasetNo: 1 },
       { kind: 'call', fence: stale, place, entry: callEntry('c') },
       { kind: 'boundary', fence: stale, place, entry: boundaryEntry('b') },
       { kind: 'frame', fence: stale, frame: frameRecord(1) },

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import type { RowRecord, Unit } from '../port.ts';
+import type { Unit } from '../port.ts';
+import type { RowRecord } from '../records.ts';
 import { committed, frameRecord, rowRecord, type StoreUnderTest, startedRun } from './samples.ts';
 
 export function datasets(current: () => StoreUnderTest): void {
@@ -120,6 +121,21 @@ function rows(current: () => StoreUnderTest): void {
     expect(await ordinals(1, 1_000)).toEqual([1]);
     expect(await ordinals(2, 1_000)).toEqual([2, 3, 6]);
     expect(await ordinals(0, 3_000_000)).toEqual([0, 1, 2, 3, 6]);
+  });
+
+  it('forgets the records of a whole dataset, and of no other, those of the same transaction too', async () => {
+    const { store, reopen } = current();
+    const fence = await startedRun(store);
+    const other = await startedRun(store, 'other');
+    const row = (of: typeof fence, datasetNo: number, ordinal: number) =>
+      ({ kind: 'row', fence: of, datasetNo, row: rowRecord(ordinal) }) as const;
+    await committed(store, row(fence, 1, 0), row(fence, 2, 0), row(other, 1, 0));
+    await committed(store, row(fence, 1, 1), { kind: 'forgetRows', fence, datasetNo: 1 }, row(fence, 1, 2));
+    await committed(store, { kind: 'forgetRows', fence, datasetNo: 9 });
+    const again = await reopen();
+    expect([...(await again.datasets.rowStates(fence.runNo, 1, 0, 3))]).toEqual([0, 0, 1]);
+    expect([...(await again.datasets.rowStates(fence.runNo, 2, 0, 1))]).toEqual([1]);
+    expect([...(await again.datasets.rowStates(other.runNo, 1, 0, 1))]).toEqual([1]);
   });
 
   it('says the state of each row, and counts them', async () => {

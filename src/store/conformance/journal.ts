@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { CallEntry } from '../port.ts';
+import type { CallEntry } from '../records.ts';
 import { AT, boundaryEntry, callEntry, committed, lease, type StoreUnderTest, startedRun } from './samples.ts';
 
 export function journal(current: () => StoreUnderTest): void {

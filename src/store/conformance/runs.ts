@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { StoreConflict } from '../port.ts';
 import { AT, committed, lease, newRun, type StoreUnderTest, startedRun } from './samples.ts';
 
@@ -82,32 +83,46 @@ export function runs(current: () => StoreUnderTest): void {
     await committed(
       store,
       { kind: 'runOptions', fence, options: '{"maxCredits":5}' },
+      { kind: 'runArtifact', fence, artifact: 'other code' },
       { kind: 'cancel', runId: 'run_1' },
     );
-    expect(await store.runs.run('run_1')).toMatchObject({ options: '{"maxCredits":5}', cancelRequested: true });
+    expect(await store.runs.run('run_1')).toMatchObject({
+      options: '{"maxCredits":5}',
+      artifact: 'other code',
+      cancelRequested: true,
+    });
     await expect(committed(store, { kind: 'cancel', runId: 'run_x' })).rejects.toMatchObject({ what: 'run-missing' });
   });
 
-  it('says which runs are due: queued, woken, cancelled while waiting, or left by a dead process', async () => {
-    const { store } = current();
-    const waiting = { status: 'waiting' as const, at: AT, error: null, result: null };
-    await committed(store, { kind: 'run', run: newRun('queued', { createdAt: AT + 3 }) });
-    const sleeping = await startedRun(store, 'sleeping');
-    await committed(store, { kind: 'runState', fence: sleeping, ...waiting, wakeAt: AT + 1_000 });
-    const person = await startedRun(store, 'person');
-    await committed(store, { kind: 'runState', fence: person, ...waiting, wakeAt: null });
-    await startedRun(store, 'dead');
-    const done = await startedRun(store, 'done');
-    await committed(store, { kind: 'runState', fence: done, ...waiting, status: 'completed', wakeAt: null });
-    const ids = async (now: number, limit = 10): Promise<string[]> =>
-      (await store.runs.runsDue(now, limit)).map((run) => run.id);
-    expect(await ids(AT)).toEqual(['queued']);
-    expect(await ids(AT + 1_000)).toEqual(['queued', 'sleeping']);
-    expect(await ids(AT + 15_000)).toEqual(['queued', 'sleeping', 'dead']);
-    expect(await ids(AT + 15_000, 2)).toEqual(['queued', 'sleeping']);
-    await committed(store, { kind: 'cancel', runId: 'person' });
-    expect(await ids(AT)).toContain('person');
-  });
+  verifies(
+    'STORE-DUE-1',
+    'says which runs are due: queued for others, woken, cancelled while waiting, or left by a dead process',
+    async () => {
+      const { store } = current();
+      const waiting = { status: 'waiting' as const, at: AT, error: null, result: null };
+      await committed(store, { kind: 'run', run: newRun('queued', { wakeAt: AT }) });
+      await committed(store, { kind: 'run', run: newRun('queued for later', { wakeAt: AT + 20_000 }) });
+      await committed(store, { kind: 'run', run: newRun('of its maker', { wakeAt: null }) });
+      const sleeping = await startedRun(store, 'sleeping');
+      await committed(store, { kind: 'runState', fence: sleeping, ...waiting, wakeAt: AT + 1_000 });
+      const person = await startedRun(store, 'person');
+      await committed(store, { kind: 'runState', fence: person, ...waiting, wakeAt: null });
+      await startedRun(store, 'dead');
+      const done = await startedRun(store, 'done');
+      await committed(store, { kind: 'runState', fence: done, ...waiting, status: 'completed', wakeAt: null });
+      const ids = async (now: number, limit = 10): Promise<string[]> =>
+        (await store.runs.runsDue(now, limit)).map((run) => run.id);
+      expect(await store.runs.run('queued for later')).toMatchObject({ wakeAt: AT + 20_000 });
+      expect(await ids(AT - 1)).toEqual([]);
+      expect(await ids(AT)).toEqual(['queued']);
+      expect(await ids(AT + 1_000)).toEqual(['queued', 'sleeping']);
+      expect(await ids(AT + 15_000)).toEqual(['queued', 'sleeping', 'dead']);
+      expect(await ids(AT + 15_000, 2)).toEqual(['queued', 'sleeping']);
+      expect(await ids(AT + 20_000)).toEqual(['queued', 'sleeping', 'dead', 'queued for later']);
+      await committed(store, { kind: 'cancel', runId: 'person' });
+      expect(await ids(AT)).toContain('person');
+    },
+  );
 }
 
 export function leases(current: () => StoreUnderTest): void {

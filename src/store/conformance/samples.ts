@@ -1,5 +1,20 @@
-import { digest, type Fence } from '../../scope/index.ts';
-import type { BoundaryEntry, CallEntry, FrameRecord, NewReceipt, NewRun, RowRecord, Store, Write } from '../port.ts';
+import { digest, type Fence, type Place } from '../../scope/index.ts';
+import type { Store, Write } from '../port.ts';
+import type {
+  BoundaryEntry,
+  CallEntry,
+  FrameRecord,
+  NewReceipt,
+  NewRun,
+  NewSignal,
+  NewWait,
+  OperationRecord,
+  RowRecord,
+  RunStatus,
+  SignalOutcome,
+  WaitRecord,
+} from '../records.ts';
+import type { WriteOf } from '../write-of.ts';
 
 /** A store under test, and how to get at its data in other ways. */
 export interface StoreUnderTest {
@@ -29,6 +44,7 @@ export function newRun(id: string, more: Partial<NewRun> = {}): NewRun {
     parentRunId: null,
     replayedFrom: null,
     idempotencyKey: null,
+    wakeAt: null,
     ...more,
   };
 }
@@ -111,6 +127,86 @@ export function frameRecord(datasetNo: number, more: Partial<FrameRecord> = {}):
     at: AT,
     ...more,
   };
+}
+
+/** A wait for the event that the key names; what follows a slash tells several waits of one event apart. */
+export function newWait(key: string, more: Partial<NewWait> = {}): NewWait {
+  return {
+    key: digest(key),
+    kind: 'event',
+    label: key,
+    path: 'email',
+    inputDigest: digest(`input of ${key}`),
+    event: key.split('/')[0] ?? key,
+    rowKey: null,
+    deadline: null,
+    policy: 'null',
+    armedAt: AT,
+    ...more,
+  };
+}
+
+export function newSignal(event: string, more: Partial<NewSignal> = {}): NewSignal {
+  return { runId: 'run_1', event, rowKey: null, waitNo: null, all: false, data: '{"é":1}', at: AT + 50, ...more };
+}
+
+export function operationRecord(call: string, more: Partial<OperationRecord> = {}): OperationRecord {
+  return {
+    callId: digest(call),
+    site: digest(`site of ${call}`),
+    path: 'email',
+    label: call,
+    tool: 'mail.send',
+    inputDigest: digest(`input of ${call}`),
+    operationKey: `key of ${call}`,
+    state: 'intended',
+    tries: 1,
+    refusals: 0,
+    waitUntil: null,
+    answer: null,
+    at: AT,
+    ...more,
+  };
+}
+
+export const RUN_PLACE: Place = { datasetNo: 0, ordinal: 0 };
+
+export function row(ordinal: number, datasetNo = 1): Place {
+  return { datasetNo, ordinal };
+}
+
+/** Arms a wait, and returns what stands. */
+export async function armed(
+  store: Store,
+  of: { readonly fence: Fence; readonly place?: Place; readonly wait: NewWait },
+): Promise<WaitRecord> {
+  const write: WriteOf<'arm'> = { kind: 'arm', fence: of.fence, place: of.place ?? RUN_PLACE, wait: of.wait };
+  await committed(store, write);
+  if (write.stored === undefined) throw new Error('nothing was assigned');
+  return write.stored;
+}
+
+export async function expired(
+  store: Store,
+  of: { readonly fence: Fence; readonly place?: Place; readonly key: string; readonly at: number },
+): Promise<WaitRecord> {
+  const { fence, place = RUN_PLACE, key, at } = of;
+  const write: WriteOf<'expire'> = { kind: 'expire', fence, place, key: digest(key), at };
+  await committed(store, write);
+  if (write.stored === undefined) throw new Error('nothing was assigned');
+  return write.stored;
+}
+
+export async function signalled(store: Store, signal: NewSignal): Promise<SignalOutcome> {
+  const write: WriteOf<'signal'> = { kind: 'signal', signal };
+  await committed(store, write);
+  if (write.outcome === undefined) throw new Error('nothing was assigned');
+  return write.outcome;
+}
+
+/** Ends the attempt in a state; waiting has no wake-up unless `more` says so. */
+export function ended(fence: Fence, status: RunStatus, more: Partial<WriteOf<'runState'>> = {}): Write {
+  return { kind: 'runState', fence, status, at: AT + 10, error: null, result: null, wakeAt: null, ...more };
 }
 
 export function lease(runId: string, attempt: number, more: { now?: number; takeOver?: boolean } = {}): Write {

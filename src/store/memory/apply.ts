@@ -1,9 +1,13 @@
 import type { Fence } from '../../scope/index.ts';
-import { type RunRecord, type RunStatus, StoreConflict, type Write } from '../port.ts';
+import { StoreConflict, type Write } from '../port.ts';
+import type { RunStatus } from '../records.ts';
 import { staleAttempt } from '../stale-attempt.ts';
 import { perform, type WriteOf, type WriteTable } from '../write-of.ts';
-import type { MemoryData } from './data.ts';
+import { listIn, type MemoryData, mapIn } from './data.ts';
+import { copyRun, resolveOperation, upsertOperation } from './operations.ts';
+import { change, existing, fenced } from './run-changes.ts';
 import type { Undo } from './undo.ts';
+import { armWait, deliverSignal, expireWait } from './waits.ts';
 
 const FINISHED: readonly RunStatus[] = ['completed', 'failed', 'cancelled'];
 
@@ -13,8 +17,8 @@ export function apply(data: MemoryData, write: Write, undo: Undo): void {
   perform({ ...tableOfRuns(data, undo), ...tableOfSpaces(data, undo) }, write);
 }
 
-type RunKinds = 'run' | 'lease' | 'cancel' | 'heartbeat' | 'runOptions' | 'runState';
-type FactKinds = 'receipt' | 'evict' | 'event' | 'claim' | 'releaseClaims';
+type RunKinds = 'run' | 'lease' | 'cancel' | 'heartbeat' | 'runOptions' | 'runArtifact' | 'runState';
+type FactKinds = 'receipt' | 'evict' | 'event' | 'claim' | 'releaseClaims' | 'signal' | 'resolve' | 'copyRun';
 
 function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | FactKinds> {
   return {
@@ -23,12 +27,16 @@ function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | 
     cancel: (write) => change(data, undo, { ...existing(data, write.runId), cancelRequested: true }),
     heartbeat: (write) => change(data, undo, { ...fenced(data, write.fence), leaseUntil: write.until }),
     runOptions: (write) => change(data, undo, { ...fenced(data, write.fence), options: write.options }),
+    runArtifact: (write) => change(data, undo, { ...fenced(data, write.fence), artifact: write.artifact }),
     runState: (write) => setRunState(data, write, undo),
     receipt: (write) => insertReceipt(data, write, undo),
     evict: (write) => evictReceipts(data, write, undo),
     event: (write) => undo.append(listIn(data.events, write.runNo), { ...write.event }),
     claim: (write) => claimKeys(data, write, undo),
     releaseClaims: (write) => releaseClaims(data, write, undo),
+    signal: (write) => deliverSignal(data, write, undo),
+    resolve: (write) => resolveOperation(data, write, undo),
+    copyRun: (write) => copyRun(data, write, undo),
   };
 }
 
@@ -55,33 +63,23 @@ function tableOfSpaces(data: MemoryData, undo: Undo): Omit<WriteTable, RunKinds 
       undo.set(data.space(fence.runNo, datasetNo).chunks, first, chunk);
     },
     spool: ({ fence, datasetNo, first, rows }) => undo.set(data.space(fence.runNo, datasetNo).spool, first, [...rows]),
+    arm: (write) => armWait(data, write, undo),
+    expire: (write) => expireWait(data, write, undo),
+    operation: (write) => upsertOperation(data, write, undo),
     row: ({ fence, datasetNo, row }) => undo.set(data.space(fence.runNo, datasetNo).rows, row.ordinal, { ...row }),
+    forgetRows: ({ fence, datasetNo }) => {
+      const { rows } = data.space(fence.runNo, datasetNo);
+      for (const [ordinal, row] of [...rows]) {
+        undo.push(() => void rows.set(ordinal, row));
+        rows.delete(ordinal);
+      }
+    },
   };
 }
 
 function checkFence(data: MemoryData, fence: Fence): void {
   const { attempt } = fenced(data, fence);
   if (attempt !== fence.attempt) throw staleAttempt(fence, attempt);
-}
-
-function fenced(data: MemoryData, fence: Fence): RunRecord {
-  const run = data.run(fence.runNo);
-  if (run === undefined) throw new StoreConflict('run-missing', `There is no run of number ${fence.runNo}.`);
-  return run;
-}
-
-function existing(data: MemoryData, id: string): RunRecord {
-  const run = data.runById(id);
-  if (run === undefined) throw new StoreConflict('run-missing', `There is no run ${id}.`);
-  return run;
-}
-
-function change(data: MemoryData, undo: Undo, to: RunRecord): void {
-  const before = data.run(to.no);
-  undo.push(() => {
-    if (before !== undefined) data.runs[to.no - 1] = before;
-  });
-  data.runs[to.no - 1] = to;
 }
 
 function insertRun(data: MemoryData, write: WriteOf<'run'>, undo: Undo): void {
@@ -109,7 +107,6 @@ function insertRun(data: MemoryData, write: WriteOf<'run'>, undo: Undo): void {
     leaseUntil: null,
     startedAt: null,
     finishedAt: null,
-    wakeAt: null,
     cancelRequested: false,
     error: null,
     result: null,
@@ -150,10 +147,16 @@ function setRunState(data: MemoryData, write: WriteOf<'runState'>, undo: Undo): 
     finishedAt: FINISHED.includes(write.status) ? write.at : null,
     error: write.error,
     result: write.result,
-    wakeAt: write.wakeAt,
+    wakeAt: answeredMeanwhile(data, write) ? write.at : write.wakeAt,
     owner: null,
     leaseUntil: null,
   });
+}
+
+/** Whether a signal has answered a wait that the attempt, while it was ending, did not know to be answered. */
+function answeredMeanwhile(data: MemoryData, { status, seenSignal, fence }: WriteOf<'runState'>): boolean {
+  if (status !== 'waiting' || seenSignal === undefined) return false;
+  return data.waits.some((wait) => wait.runNo === fence.runNo && wait.signalNo !== null && wait.signalNo > seenSignal);
 }
 
 function insertReceipt(data: MemoryData, write: WriteOf<'receipt'>, undo: Undo): void {
@@ -196,16 +199,4 @@ function releaseClaims(data: MemoryData, write: WriteOf<'releaseClaims'>, undo: 
       undo.push(() => void claims.set(key, runNo));
       claims.delete(key);
     }
-}
-
-function listIn<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
-  const list = map.get(key) ?? [];
-  map.set(key, list);
-  return list;
-}
-
-function mapIn<Outer, Key, Value>(map: Map<Outer, Map<Key, Value>>, key: Outer): Map<Key, Value> {
-  const inner = map.get(key) ?? new Map<Key, Value>();
-  map.set(key, inner);
-  return inner;
 }

@@ -1,5 +1,7 @@
-import type { BoundaryEntry, CallEntry, CallReads, RunReads, RunRecord, StoredReceipt } from '../port.ts';
+import type { CallReads, RunReads } from '../port.ts';
+import type { BoundaryEntry, CallEntry, RunRecord, StoredReceipt } from '../records.ts';
 import type { MemoryData, MemoryReceipt } from './data.ts';
+import { operationReads, waitReads } from './wait-reads.ts';
 
 const INLINE_RAW_BYTES = 65_536;
 
@@ -22,10 +24,13 @@ export function callReads(data: MemoryData): CallReads {
       const { calls } = data.space(runNo, datasetNo);
       return ofOrdinals<CallEntry>(calls, ordinals);
     },
+    ...operationReads(data),
     unsettledReceipts: async (runNo) => {
       const live = entries(data, runNo).filter((entry) => entry.source === 'live');
       const settled = new Set(live.map((entry) => entry.receiptId));
-      return data.receipts.filter((receipt) => receipt.runNo === runNo && !settled.has(receipt.id)).map(storedReceipt);
+      return data.receipts
+        .filter(({ runNo: by, id, tool }) => by === runNo && !settled.has(id) && !tool.startsWith('ctx.'))
+        .map(storedReceipt);
     },
     settledCredits: async (runNo) => entries(data, runNo).reduce((sum, entry) => sum + entry.credits, 0),
   };
@@ -39,11 +44,12 @@ export function runReads(data: MemoryData): RunReads {
       const { boundaries } = data.space(runNo, datasetNo);
       return ofOrdinals<BoundaryEntry>(boundaries, ordinals);
     },
+    ...waitReads(data),
     runsDue: async (now, limit) => {
       const due = (run: RunRecord): boolean =>
-        run.status === 'queued' ||
+        (run.status === 'queued' && run.wakeAt !== null && run.wakeAt <= now) ||
         (run.status === 'waiting' && ((run.wakeAt !== null && run.wakeAt <= now) || run.cancelRequested)) ||
-        (run.status === 'running' && run.leaseUntil !== null && run.leaseUntil <= now);
+        (run.status === 'running' && run.owner !== null && run.leaseUntil !== null && run.leaseUntil <= now);
       const since = (run: RunRecord): number => run.wakeAt ?? run.leaseUntil ?? run.createdAt;
       return data.runs
         .filter(due)

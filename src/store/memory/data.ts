@@ -1,18 +1,41 @@
+import type { Place } from '../../scope/index.ts';
 import type {
   BoundaryEntry,
   CallEntry,
   FrameRecord,
   Instant,
   NewReceipt,
+  NewSignal,
+  OperationRecord,
   RowRecord,
   RunEvent,
   RunRecord,
-} from '../port.ts';
+  RunStatus,
+  WaitRecord,
+} from '../records.ts';
 
 export interface MemoryReceipt extends NewReceipt {
   readonly id: number;
   evictedAt: Instant | null;
 }
+
+export interface MemoryWait extends WaitRecord {
+  readonly runNo: number;
+}
+
+export interface MemorySignal extends NewSignal {
+  readonly no: number;
+  readonly runNo: number | null;
+  consumed: boolean;
+}
+
+export interface MemoryOperation extends OperationRecord {
+  /** The one that wrote it, 0 where it came with a copy of another run. */
+  readonly attempt: number;
+}
+
+/** Runs whose waits a signal without a run may answer. */
+export const WORKED_ON: readonly RunStatus[] = ['queued', 'running', 'waiting'];
 
 export interface MemoryChunk {
   readonly keys: Uint8Array;
@@ -30,6 +53,7 @@ export interface Space {
   /** By ordinal, then by call id or key. */
   readonly calls: Map<number, Map<string, CallEntry>>;
   readonly boundaries: Map<number, Map<string, BoundaryEntry>>;
+  readonly operations: Map<number, Map<string, MemoryOperation>>;
 }
 
 /** What several handles of one memory store share, as several connections share a file. */
@@ -40,6 +64,8 @@ export class MemoryData {
   readonly events = new Map<number, RunEvent[]>();
   /** Scope, then key, to the run that has it. */
   readonly claims = new Map<string, Map<string, number>>();
+  readonly waits: MemoryWait[] = [];
+  readonly signals: MemorySignal[] = [];
   readonly #spaces = new Map<string, Space>();
 
   run(no: number): RunRecord | undefined {
@@ -63,9 +89,20 @@ export class MemoryData {
       rows: new Map(),
       calls: new Map(),
       boundaries: new Map(),
+      operations: new Map(),
     };
     this.#spaces.set(name, made);
     return made;
+  }
+
+  waitAt(runNo: number, place: Place, key: string): MemoryWait | undefined {
+    return this.waits.find(
+      (wait) =>
+        wait.runNo === runNo &&
+        wait.place.datasetNo === place.datasetNo &&
+        wait.place.ordinal === place.ordinal &&
+        wait.key === key,
+    );
   }
 
   spaces(runNo: number): readonly Space[] {
@@ -79,4 +116,16 @@ export class MemoryData {
       [...space.calls.values()].flatMap((calls) => [...calls.values()].map((entry) => ({ space, entry }))),
     );
   }
+}
+
+export function listIn<Key, Value>(map: Map<Key, Value[]>, key: Key): Value[] {
+  const list = map.get(key) ?? [];
+  map.set(key, list);
+  return list;
+}
+
+export function mapIn<Outer, Key, Value>(map: Map<Outer, Map<Key, Value>>, key: Outer): Map<Key, Value> {
+  const inner = map.get(key) ?? new Map<Key, Value>();
+  map.set(key, inner);
+  return inner;
 }

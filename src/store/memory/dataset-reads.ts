@@ -1,4 +1,5 @@
-import type { DatasetReads, RowRecord } from '../port.ts';
+import type { DatasetReads } from '../port.ts';
+import type { RowRecord } from '../records.ts';
 import type { MemoryData } from './data.ts';
 
 const KEY_BYTES = 16;

@@ -1,7 +1,9 @@
-import type { BoundaryEntry, CallEntry, ReceiptFilter, ReportReads, ToolTotals } from '../port.ts';
+import type { ReceiptFilter, ReportReads, ToolTotals } from '../port.ts';
+import type { BoundaryEntry, CallEntry } from '../records.ts';
 import { addTotals, inOrder } from '../tool-totals.ts';
 import { storedReceipt } from './call-and-run-reads.ts';
 import type { MemoryData, MemoryReceipt } from './data.ts';
+import { waitReports } from './wait-reads.ts';
 
 export function reportReads(data: MemoryData): ReportReads {
   return {
@@ -36,6 +38,7 @@ export function reportReads(data: MemoryData): ReportReads {
       const receipt = data.receipts[id - 1];
       return receipt === undefined ? undefined : withInput(receipt);
     },
+    ...waitReports(data),
     boundariesOfRun: async (runNo, limit) => placed(data, runNo, 'boundaries').slice(0, limit),
     hitRate: async (tool) => {
       const live = data.allCalls().filter(({ entry }) => entry.tool === tool && entry.source === 'live');

@@ -1,6 +1,5 @@
 import type { Fence } from '../../scope/index.ts';
-
-import { StoreConflict } from '../port.ts';
+import { runNumberMissing } from '../conflicts.ts';
 import { staleAttempt } from '../stale-attempt.ts';
 import type { Database } from './driver.ts';
 
@@ -30,7 +29,7 @@ export class Fences {
 
   #load(runNo: number): number {
     const run = this.#db.get<{ attempt: number }>('SELECT attempt FROM runs WHERE no = ?', runNo);
-    if (run === undefined) throw new StoreConflict('run-missing', `There is no run of number ${runNo}.`);
+    if (run === undefined) throw runNumberMissing(runNo);
     this.#attempts.set(runNo, run.attempt);
     return run.attempt;
   }

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate, inflate } from 'node:zlib';
-import type { NewReceipt, Unit } from '../port.ts';
+import type { Unit } from '../port.ts';
+import type { NewReceipt } from '../records.ts';
 
 /** Raw answers above this many bytes are kept compressed, in a table of their own. */
 const LARGE_RAW_BYTES = 262_144;

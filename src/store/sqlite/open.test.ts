@@ -4,13 +4,26 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { VirtualClock } from '../../scope/index.ts';
-import { bought, newReceipt, startedRun } from '../conformance/samples.ts';
+import {
+  armed,
+  bought,
+  committed,
+  lease,
+  newReceipt,
+  newSignal,
+  newWait,
+  operationRecord,
+  row,
+  signalled,
+  startedRun,
+} from '../conformance/samples.ts';
 import type { Store } from '../port.ts';
 import { Database } from './driver.ts';
+import { migrate } from './migrate.ts';
 import { MIGRATIONS, type Migration } from './migrations/index.ts';
 import { openSqliteStore, type SqliteStoreOptions } from './open.ts';
 
-const SECOND: Migration = { no: 2, name: '0002-more', sql: 'CREATE TABLE more (no INTEGER PRIMARY KEY)' };
+const NEXT: Migration = { no: MIGRATIONS.length + 1, name: 'more', sql: 'CREATE TABLE more (no INTEGER PRIMARY KEY)' };
 
 let folder: string;
 let path: string;
@@ -47,7 +60,7 @@ verifies(
     const old = await open({ release: '1.0.0' });
     await startedRun(old);
     await old.close();
-    const migrations = [...MIGRATIONS, SECOND];
+    const migrations = [...MIGRATIONS, NEXT];
     for (let times = 0; times < 2; times++) {
       const store = await open({ release: '2.0.0', migrations });
       expect(await store.runs.run('run_1')).toMatchObject({ attempt: 1 });
@@ -56,22 +69,43 @@ verifies(
     const db = new Database(path);
     expect(db.all('SELECT no, name, release FROM migrations ORDER BY no')).toMatchObject([
       { no: 1, name: '0001-initial', release: '1.0.0' },
-      { no: 2, name: '0002-more', release: '2.0.0' },
+      { no: 2, name: '0002-waits', release: '1.0.0' },
+      { no: 3, name: 'more', release: '2.0.0' },
     ]);
     db.close();
   },
 );
 
+verifies('STORE-MIGRATE-1', 'a database from before there were waits gets them, beside what it has', async () => {
+  const db = new Database(path);
+  const settings = { release: '0.9.0', now: 0 };
+  migrate(db, { ...settings, migrations: MIGRATIONS.slice(0, 1) });
+  expect(db.all("SELECT name FROM sqlite_schema WHERE name IN ('waits', 'signals', 'operations')")).toEqual([]);
+  db.run(
+    `INSERT INTO runs (id, play, artifact, input, options, seed, identity_format, created_at, root_run_id,
+      first_receipt_id, status, attempt, cancel_requested) VALUES ('run_1', 'p', 'a', '{}', '{}', 's', 1, 0, 'run_1', 1, 0, 0, 0)`,
+  );
+  db.close();
+  const store = await open();
+  await committed(store, lease('run_1', 1));
+  const fence = { runNo: 1, attempt: 1 };
+  expect(await armed(store, { fence, wait: newWait('approved') })).toMatchObject({ no: 1, state: 'open' });
+  const operation = operationRecord('send');
+  await committed(store, { kind: 'operation', fence, place: row(0), operation });
+  expect((await signalled(store, newSignal('approved'))).delivered).toHaveLength(1);
+  expect((await store.calls.operations(1, 1, [0])).get(0)).toEqual([operation]);
+});
+
 it('leaves a database as it was when a migration fails', async () => {
   await (await open()).close();
-  const broken: Migration = { no: 2, name: '0002-broken', sql: 'CREATE TABLE half (no); CREATE TABLE half (no);' };
+  const broken: Migration = { no: NEXT.no, name: 'broken', sql: 'CREATE TABLE half (no); CREATE TABLE half (no);' };
   await expect(open({ migrations: [...MIGRATIONS, broken] })).rejects.toMatchObject({ code: 'STORE_FAILED' });
-  const store = await open({ migrations: [...MIGRATIONS, SECOND] });
+  const store = await open({ migrations: [...MIGRATIONS, NEXT] });
   await startedRun(store);
 });
 
 verifies('STORE-NEWER-1', 'a database of a newer release is refused, with both versions named', async () => {
-  await (await open({ release: '2.5.0', migrations: [...MIGRATIONS, SECOND] })).close();
+  await (await open({ release: '2.5.0', migrations: [...MIGRATIONS, NEXT] })).close();
   const refused = open({ release: '1.0.0' });
   await expect(refused).rejects.toMatchObject({
     code: 'WORKSPACE_TOO_NEW',

@@ -1,4 +1,4 @@
-import type { NewReceipt } from '../port.ts';
+import type { NewReceipt } from '../records.ts';
 import type { Database } from './driver.ts';
 
 /** What a run's receipts of one tool and account have in common. */

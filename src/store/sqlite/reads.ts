@@ -1,5 +1,7 @@
 import type { CallReads, DatasetReads, ReportReads, RunReads } from '../port.ts';
+import { answeredSince } from './read/answered-since.ts';
 import { boundaries, boundariesOfRun } from './read/boundaries.ts';
+import { childRuns } from './read/child-runs.ts';
 import { events } from './read/events.ts';
 import { failedCalls } from './read/failed-calls.ts';
 import { frameChunk } from './read/frame-chunk.ts';
@@ -8,6 +10,8 @@ import { hitRate } from './read/hit-rate.ts';
 import { journal } from './read/journal.ts';
 import { listReceipts, receipt } from './read/list-receipts.ts';
 import { listRuns } from './read/list-runs.ts';
+import { openWaits } from './read/open-waits.ts';
+import { operations, operationsOfRun } from './read/operations.ts';
 import { previousFrame } from './read/previous-frame.ts';
 import { receiptRaw } from './read/receipt-raw.ts';
 import { receiptsByIds } from './read/receipts-by-ids.ts';
@@ -20,6 +24,7 @@ import { settledCredits } from './read/settled-credits.ts';
 import { spool } from './read/spool.ts';
 import { toolTotals } from './read/tool-totals.ts';
 import { unsettledReceipts } from './read/unsettled-receipts.ts';
+import { waits, waitsOfRuns } from './read/waits.ts';
 import type { Reader } from './reader.ts';
 
 export function callReads(reader: Reader): CallReads {
@@ -28,6 +33,7 @@ export function callReads(reader: Reader): CallReads {
     receiptsByIds: (ids) => receiptsByIds(reader, ids),
     receiptRaw: (id) => receiptRaw(reader, id),
     journal: (runNo, datasetNo, ordinals) => journal(reader, { runNo, datasetNo, ordinals }),
+    operations: (runNo, datasetNo, ordinals) => operations(reader, { runNo, datasetNo, ordinals }),
     unsettledReceipts: (runNo) => unsettledReceipts(reader, runNo),
     settledCredits: (runNo) => settledCredits(reader, runNo),
   };
@@ -38,6 +44,9 @@ export function runReads(reader: Reader): RunReads {
     run: (id) => run(reader, id),
     runByIdempotencyKey: (key) => runByIdempotencyKey(reader, key),
     boundaries: (runNo, datasetNo, ordinals) => boundaries(reader, { runNo, datasetNo, ordinals }),
+    waits: (runNo, datasetNo, ordinals) => waits(reader, { runNo, datasetNo, ordinals }),
+    answeredSince: (runNo, afterSignal) => answeredSince(reader, runNo, afterSignal),
+    openWaits: (runNo) => openWaits(reader, runNo),
     runsDue: (now, limit) => runsDue(reader, now, limit),
   };
 }
@@ -63,6 +72,9 @@ export function reportReads(reader: Reader): ReportReads {
     failedCalls: (runNo, limit) => failedCalls(reader, runNo, limit),
     listReceipts: (filter) => listReceipts(reader, filter),
     receipt: (id) => receipt(reader, id),
+    waitsOfRuns: (filter) => waitsOfRuns(reader, filter),
+    operationsOfRun: (runNo, limit) => operationsOfRun(reader, runNo, limit),
+    childRuns: (rootRunId) => childRuns(reader, rootRunId),
     boundariesOfRun: (runNo, limit) => boundariesOfRun(reader, runNo, limit),
     hitRate: (tool) => hitRate(reader, tool),
   };

@@ -1,5 +1,5 @@
 import type { Effect } from '../../sdk/index.ts';
-import type { CallEntry } from '../port.ts';
+import type { CallEntry } from '../records.ts';
 import type { Database } from './driver.ts';
 
 /** Where in a play's code a call is made, and what it calls: the same for all rows. */

@@ -89,6 +89,11 @@ export function ordinalOf(place: PlaceId): number {
   return place % ORDINALS;
 }
 
+/** SQL for the number of the space that a column of places lies in. */
+export function spaceNoSql(place: string): string {
+  return `${place} / ${ORDINALS}`;
+}
+
 function space(row: SpaceRow): Space {
   return { datasetNo: row.dataset_no, start: row.no * ORDINALS, end: (row.no + 1) * ORDINALS };
 }

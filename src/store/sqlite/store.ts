@@ -1,3 +1,4 @@
+import { Turnstile } from '../../scope/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import type { CallReads, DatasetReads, ReportReads, RunReads, Store, Unit, UnitOutcome } from '../port.ts';
 import type { Database } from './driver.ts';
@@ -6,7 +7,7 @@ import { KeyIndex } from './key-index.ts';
 import { LargeRaws } from './large-raws.ts';
 import { createReader } from './reader.ts';
 import { callReads, datasetReads, reportReads, runReads } from './reads.ts';
-import { breathe, Turnstile, type WaitOptions, whenFree } from './waiting.ts';
+import { breathe, type WaitOptions, whenFree } from './waiting.ts';
 import { Writer } from './writer.ts';
 
 const PROBE_BYTES = 65_536;
@@ -148,6 +149,8 @@ function takeBack(units: readonly Unit[]): void {
       if (write.kind === 'receipt') delete write.id;
       else if (write.kind === 'run') delete write.no;
       else if (write.kind === 'claim') delete write.granted;
+      else if (write.kind === 'arm' || write.kind === 'expire') delete write.stored;
+      else if (write.kind === 'signal') delete write.outcome;
     }
 }
 

@@ -8,8 +8,13 @@ import { Origins } from './origins.ts';
 import { Sites } from './sites.ts';
 import { Spaces } from './spaces.ts';
 import { appendEvent } from './write/append-event.ts';
+import { armWait } from './write/arm-wait.ts';
 import { claimKeys } from './write/claim-keys.ts';
+import { copyRun } from './write/copy-run.ts';
+import { deliverSignal } from './write/deliver-signal.ts';
 import { evictReceipts } from './write/evict-receipts.ts';
+import { expireWait } from './write/expire-wait.ts';
+import { forgetRows } from './write/forget-rows.ts';
 import { heartbeat } from './write/heartbeat.ts';
 import { insertFrameChunk } from './write/insert-frame-chunk.ts';
 import { ReceiptInsert } from './write/insert-receipts.ts';
@@ -17,12 +22,15 @@ import { insertRun } from './write/insert-run.ts';
 import { insertSpool } from './write/insert-spool.ts';
 import { releaseClaims } from './write/release-claims.ts';
 import { requestCancel } from './write/request-cancel.ts';
+import { resolveOperation } from './write/resolve-operation.ts';
+import { setRunArtifact } from './write/set-run-artifact.ts';
 import { setRunOptions } from './write/set-run-options.ts';
 import { setRunState } from './write/set-run-state.ts';
 import { takeLease } from './write/take-lease.ts';
 import { upsertBoundary } from './write/upsert-boundary.ts';
 import { CallUpsert } from './write/upsert-calls.ts';
 import { upsertFrame } from './write/upsert-frame.ts';
+import { upsertOperation } from './write/upsert-operation.ts';
 import { RowUpsert } from './write/upsert-rows.ts';
 
 /**
@@ -95,7 +103,7 @@ export class Writer {
   #makeTable(): WriteTable {
     const { spaces } = this;
     const db = this.#db;
-    // Runs and evictions look at receipts, which may still wait for their batch.
+    // Some look at receipts, calls or rows, which may still wait for their batch.
     return {
       receipt: (write) => this.#receipts.add(write),
       call: (write) => this.#calls.add(write),
@@ -110,7 +118,24 @@ export class Writer {
       heartbeat: (write) => heartbeat(db, write),
       runState: (write) => setRunState(db, write),
       runOptions: (write) => setRunOptions(db, write),
+      runArtifact: (write) => setRunArtifact(db, write),
       cancel: (write) => requestCancel(db, write),
+      arm: (write) => armWait(db, spaces, write),
+      expire: (write) => expireWait(db, spaces, write),
+      signal: (write) => deliverSignal(db, write),
+      operation: (write) => upsertOperation(db, spaces, write),
+      resolve: (write) => {
+        this.#flush();
+        resolveOperation(db, write);
+      },
+      copyRun: (write) => {
+        this.#flush();
+        copyRun(db, spaces, write);
+      },
+      forgetRows: (write) => {
+        this.#flush();
+        forgetRows(db, spaces, write);
+      },
       run: (write) => {
         this.#flush();
         insertRun(db, write);

@@ -1,4 +1,5 @@
 import { initial } from './0001-initial.ts';
+import { waits } from './0002-waits.ts';
 
 export interface Migration {
   readonly no: number;
@@ -10,4 +11,7 @@ export interface Migration {
  * In order, never changed once released: databases remember the checksums. SQL in TypeScript files, since neither type
  * stripping nor `tsc` carries `.sql` files along.
  */
-export const MIGRATIONS: readonly Migration[] = [{ no: 1, name: '0001-initial', sql: initial }];
+export const MIGRATIONS: readonly Migration[] = [
+  { no: 1, name: '0001-initial', sql: initial },
+  { no: 2, name: '0002-waits', sql: waits },
+];

@@ -1,5 +1,5 @@
 import type { Place } from '../../../scope/index.ts';
-import type { BoundaryEntry, BoundaryKind } from '../../port.ts';
+import type { BoundaryEntry, BoundaryKind } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';
 

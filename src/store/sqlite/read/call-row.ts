@@ -1,4 +1,4 @@
-import type { CallEntry } from '../../port.ts';
+import type { CallEntry } from '../../records.ts';
 import { outcome, source } from '../codes.ts';
 import type { Sites } from '../sites.ts';
 

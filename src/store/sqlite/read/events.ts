@@ -1,4 +1,4 @@
-import type { RunEvent } from '../../port.ts';
+import type { RunEvent } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 
 interface EventRow {

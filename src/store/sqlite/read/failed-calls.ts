@@ -1,5 +1,5 @@
 import type { Place } from '../../../scope/index.ts';
-import type { CallEntry } from '../../port.ts';
+import type { CallEntry } from '../../records.ts';
 import { outcome } from '../codes.ts';
 import { endOf, inPieces, type Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';

@@ -1,4 +1,4 @@
-import type { FrameRecord } from '../../port.ts';
+import type { FrameRecord } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 
 export interface FrameRow {

@@ -1,4 +1,4 @@
-import type { CallEntry } from '../../port.ts';
+import type { CallEntry } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { CALL_COLUMNS, type CallRow, callEntry } from './call-row.ts';
 

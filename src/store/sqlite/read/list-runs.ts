@@ -1,4 +1,5 @@
-import type { ReportReads, RunRecord } from '../../port.ts';
+import type { ReportReads } from '../../port.ts';
+import type { RunRecord } from '../../records.ts';
 import { runStatus } from '../codes.ts';
 import type { Reader } from '../reader.ts';
 import { type RunRow, runRecord } from './run-row.ts';

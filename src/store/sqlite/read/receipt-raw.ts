@@ -1,4 +1,4 @@
-import type { JsonText } from '../../port.ts';
+import type { JsonText } from '../../records.ts';
 import { inflateRaw } from '../large-raws.ts';
 import type { Reader } from '../reader.ts';
 

@@ -1,4 +1,4 @@
-import type { Instant, JsonText, StoredReceipt } from '../../port.ts';
+import type { Instant, JsonText, StoredReceipt } from '../../records.ts';
 import type { Origins } from '../origins.ts';
 
 /** Raw answers up to this size come with grouped reads; larger ones are fetched singly. */

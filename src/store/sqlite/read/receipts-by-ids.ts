@@ -1,4 +1,4 @@
-import type { StoredReceipt } from '../../port.ts';
+import type { StoredReceipt } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { RECEIPT_COLUMNS, type ReceiptRow, storedReceipt } from './receipt-row.ts';
 

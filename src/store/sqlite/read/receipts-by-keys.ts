@@ -1,4 +1,5 @@
-import type { ReceiptQuery, StoredReceipt } from '../../port.ts';
+import type { ReceiptQuery } from '../../port.ts';
+import type { StoredReceipt } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { type ReceiptRow, storedReceipt } from './receipt-row.ts';
 import { receiptRows } from './receipts-by-ids.ts';

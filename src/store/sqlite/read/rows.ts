@@ -1,4 +1,4 @@
-import type { RowRecord } from '../../port.ts';
+import type { RowRecord } from '../../records.ts';
 import { rowState } from '../codes.ts';
 import type { Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';

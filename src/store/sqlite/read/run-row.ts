@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../port.ts';
+import type { RunRecord } from '../../records.ts';
 import { runStatus } from '../codes.ts';
 
 /** A run as the table holds it. */

@@ -1,4 +1,4 @@
-import type { RunRecord } from '../../port.ts';
+import type { RunRecord } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { type RunRow, runRecord } from './run-row.ts';
 

@@ -1,4 +1,4 @@
-import type { JsonText } from '../../port.ts';
+import type { JsonText } from '../../records.ts';
 import type { Reader } from '../reader.ts';
 import { ROW_SEPARATOR } from '../write/insert-spool.ts';
 

@@ -1,5 +1,5 @@
 import { digestPrefix48 } from '../../../scope/index.ts';
-import type { NewReceipt } from '../../port.ts';
+import type { NewReceipt } from '../../records.ts';
 import type { WriteOf } from '../../write-of.ts';
 import { BatchInsert } from '../batch-insert.ts';
 import type { Database } from '../driver.ts';

@@ -1,9 +1,8 @@
-import { StoreConflict } from '../../port.ts';
+import { runMissing } from '../../conflicts.ts';
 import type { WriteOf } from '../../write-of.ts';
 import type { Database } from '../driver.ts';
 
 /** Throws StoreConflict 'run-missing'. */
 export function requestCancel(db: Database, write: WriteOf<'cancel'>): void {
-  if (db.run('UPDATE runs SET cancel_requested = 1 WHERE id = ?', write.runId) === 0)
-    throw new StoreConflict('run-missing', `There is no run ${write.runId}.`);
+  if (db.run('UPDATE runs SET cancel_requested = 1 WHERE id = ?', write.runId) === 0) throw runMissing(write.runId);
 }

@@ -1,3 +1,4 @@
+import { runMissing } from '../../conflicts.ts';
 import { StoreConflict } from '../../port.ts';
 import type { WriteOf } from '../../write-of.ts';
 import { runStatus } from '../codes.ts';
@@ -13,7 +14,7 @@ export function takeLease(db: Database, write: WriteOf<'lease'>): void {
     SELECT,
     write.runId,
   );
-  if (run === undefined) throw new StoreConflict('run-missing', `There is no run ${write.runId}.`);
+  if (run === undefined) throw runMissing(write.runId);
   if (write.attempt !== run.attempt + 1)
     throw new StoreConflict(
       'lease',

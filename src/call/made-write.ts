@@ -1,0 +1,66 @@
+import { CallsheetError } from '../sdk/index.ts';
+import type { OperationRecord } from '../store/index.ts';
+import type { CallRun } from './env.ts';
+import type { MadeWrite } from './journal.ts';
+import type { Question } from './question.ts';
+import { stillUnclaimed } from './same-write.ts';
+
+/**
+ * Why a write may not go out: the run, or a run it comes from, has made it for the same row in another place, or in another
+ * form in the same place, and whether code that has changed, or an answer that was asked for anew, means another one by it
+ * cannot be told. Its row fails, and no other does; `--resend` and a refresh by name send it.
+ */
+export async function madeAlready(run: CallRun, question: Question): Promise<CallsheetError | undefined> {
+  if (run.resend === true || question.refreshed) return undefined;
+  if (run.source === undefined && run.codeChanged !== true) return undefined;
+  const moved = run.codeChanged === true ? madeElsewhere(run, question) : undefined;
+  if (moved !== undefined) return refused(question, `${where(moved)} with the same input`, moved);
+  const other = await stillUnclaimed(run, question, () => madeOtherwise(run, question));
+  return other === undefined ? undefined : refused(question, 'this very place with another input', other);
+}
+
+/** The answer of a write does not serve, and sending it again would make it twice. */
+export function madeBefore(question: Question): CallsheetError {
+  return refused(question, 'this very place, by another version or account of the tool', question);
+}
+
+function madeElsewhere(run: CallRun, question: Question): MadeWrite | undefined {
+  const { scope, tool, label, inputDigest } = question;
+  const keyed = tool.sendsIdempotencyKey;
+  const isMoved = (write: MadeWrite): boolean =>
+    write.tool === tool.id && write.inputDigest === inputDigest && (write.path !== scope.path || write.label !== label);
+  for (const made of [run.journal, run.source])
+    for (const write of made?.writesMade(scope.place, keyed) ?? []) if (isMoved(write)) return write;
+  return undefined;
+}
+
+function madeOtherwise(run: CallRun, question: Question): OperationRecord | undefined {
+  const { scope, site, tool, inputDigest } = question;
+  if (site === undefined) return undefined;
+  const own = run.codeChanged === true ? run.journal.writeAt(scope.place, site) : undefined;
+  const before = own ?? run.source?.writeAt(scope.place, site, tool.sendsIdempotencyKey);
+  return before === undefined || before.inputDigest === inputDigest ? undefined : before;
+}
+
+function where({ path, label }: Pick<MadeWrite, 'path' | 'label'>): string {
+  return path === '' ? `call '${label}'` : `call '${label}' in ${path}`;
+}
+
+function refused(
+  { tool, label, scope, callId }: Question,
+  before: string,
+  made: Pick<MadeWrite, 'callId'>,
+): CallsheetError {
+  const here = where({ path: scope.path, label });
+  return new CallsheetError(
+    'WRITE_ALREADY_DONE',
+    `The write of ${tool.id} by ${here} was made before for this row, or may have been: from ${before}. It is not sent again.`,
+    {
+      details: { tool: tool.id, call: label, path: scope.path, callId, madeAs: made.callId },
+      next: [
+        'Keep the label and the column of a write when its code changes, so that what was sent is known again.',
+        `To send it again on purpose: add --resend, or --refresh=${tool.id} to a rerun.`,
+      ],
+    },
+  );
+}

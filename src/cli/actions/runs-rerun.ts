@@ -1,0 +1,75 @@
+import { resolve } from 'node:path';
+import { assertOutputPath, inputPathsOf } from '../../report/index.ts';
+import { CallsheetError } from '../../sdk/index.ts';
+import {
+  modeRefusal,
+  newRerun,
+  type PreparedRerun,
+  prepareRerun,
+  type RunRecord,
+  reportSource,
+  type Workspace,
+} from '../../workspace/index.ts';
+import { askBeforeSpending, confirmAbove, saysYes } from '../confirm.ts';
+import type { Invocation } from '../invocation.ts';
+import { counted } from '../table.ts';
+import type { Terminal } from '../terminal.ts';
+import { withRun } from '../with-run.ts';
+import { type OutputFlags, workOn } from '../work-on.ts';
+
+export interface RerunFlags extends OutputFlags {
+  readonly failed?: boolean;
+  readonly empty?: string;
+  readonly rows?: readonly string[];
+  readonly column?: string;
+  readonly refresh?: 'all' | readonly string[];
+  readonly code?: string;
+  readonly resend?: boolean;
+  readonly maxCredits?: number;
+  readonly concurrency?: number;
+  readonly fixtures?: string;
+  readonly yes?: boolean;
+  readonly progress: boolean;
+}
+
+/** `runs rerun`: a new run that begins with what another has, watched until it ends. */
+export async function runsRerun(call: Invocation<RerunFlags>): Promise<number> {
+  const { terminal, flags } = call;
+  const { output, progress } = flags;
+  const { cwd } = terminal;
+  const work = async (workspace: Workspace, source: RunRecord): Promise<number> => {
+    const refusal = modeRefusal(source, workspace.mode, 'rerun');
+    if (refusal !== undefined) throw refusal;
+    if (output !== undefined)
+      await assertOutputPath(resolve(cwd, output), await inputPathsOf(reportSource(workspace), source));
+    const prepared = await prepareRerun(workspace, source, { ...flags, cwd });
+    for (const { dataset, again, total } of prepared.rows)
+      terminal.note(`${dataset}: ${again} of ${counted(total, 'row')} again`);
+    await confirmed(terminal, workspace, { prepared, flags });
+    const run = await newRerun(workspace, prepared);
+    return workOn(terminal, workspace, { run, output: flags, progress });
+  };
+  return withRun(call, work, { fixtures: flags.fixtures });
+}
+
+/** Asks before writes are made a second time, and before money is spent. Throws CONFIRMATION_NEEDED where nobody says yes. */
+async function confirmed(
+  terminal: Terminal,
+  workspace: Workspace,
+  { prepared, flags }: { readonly prepared: PreparedRerun; readonly flags: RerunFlags },
+): Promise<void> {
+  if (flags.yes === true) return;
+  const { writes, mostCredits } = prepared;
+  if (writes.length > 0) await askBeforeWriting(terminal, writes);
+  if (flags.maxCredits === undefined)
+    await askBeforeSpending(terminal, { most: async () => mostCredits, confirmAbove: confirmAbove(workspace.config) });
+}
+
+async function askBeforeWriting(terminal: Terminal, writes: readonly string[]): Promise<void> {
+  const what = `--refresh names ${writes.join(', ')}, which may write: what was sent for these rows is sent again`;
+  if (terminal.interactive && !terminal.json && (await saysYes(`${what}. Go on? [y/N] `))) return;
+  throw new CallsheetError('CONFIRMATION_NEEDED', `${what}, and nobody confirmed it.`, {
+    details: { tools: writes },
+    next: ['Add --yes to send them again.', 'Or leave the tool out of --refresh.'],
+  });
+}

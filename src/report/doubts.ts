@@ -1,0 +1,56 @@
+import type { Digest, Place } from '../scope/index.ts';
+import { callName, type RunRecord } from '../store/index.ts';
+import type { ReportSource } from './reads.ts';
+import { statusIn } from './show.ts';
+
+/** A write that may or may not have been done, and that nothing sends again before somebody says which. */
+export interface DoubtJson {
+  /** As `runs resolve` takes it. */
+  readonly call: string;
+  readonly tool: string;
+  readonly label: string;
+  readonly path: string;
+  readonly dataset: string | null;
+  /** `#1` is the first row; null outside rows. */
+  readonly row: string | null;
+  readonly at: string;
+  readonly next: readonly string[];
+}
+
+const SHOWN_OPERATIONS = 10_000;
+
+/** Writes of a run that are in doubt. Those of a run at work count once they have ended so. */
+export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<readonly DoubtJson[]> {
+  const doubts: DoubtJson[] = [];
+  const isWorkedOn = statusIn(source, run) === 'running';
+  let frames: ReadonlyMap<number, string> | undefined;
+  for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS)) {
+    const { callId, tool, label, path, place, at, state } = operation;
+    if (state !== 'intended' || !(await isOpen(source, run, { place, callId, isWorkedOn }))) continue;
+    frames ??= new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
+    const resolve = `callsheet runs resolve ${run.id} ${callName(callId)} --as`;
+    doubts.push({
+      call: callName(callId),
+      tool,
+      label,
+      path,
+      dataset: frames.get(place.datasetNo) ?? null,
+      row: place.datasetNo === 0 ? null : `#${place.ordinal + 1}`,
+      at: new Date(at).toISOString(),
+      next: [`${resolve} not-done`, `${resolve} done --data '<its answer as JSON>'`],
+    });
+  }
+  return doubts;
+}
+
+/** An intent whose call ended otherwise than in doubt is not; one without an end may be on its way right now. */
+async function isOpen(
+  source: ReportSource,
+  run: RunRecord,
+  { place, callId, isWorkedOn }: { readonly place: Place; readonly callId: Digest; readonly isWorkedOn: boolean },
+): Promise<boolean> {
+  const journal = await source.calls.journal(run.no, place.datasetNo, [place.ordinal]);
+  const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
+  if (entry === undefined) return !isWorkedOn;
+  return entry.error !== null && (JSON.parse(entry.error) as { code?: unknown }).code === 'IN_DOUBT';
+}

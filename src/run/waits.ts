@@ -1,0 +1,140 @@
+import type { Digest, Place, Scope } from '../scope/index.ts';
+import type { Committer, Instant, NewWait, RunReads, WaitRecord } from '../store/index.ts';
+
+/** How much later than another wait was armed a settled one must be to count as news to its row (ms). */
+const NEWS_MARGIN_MS = 1_000;
+
+/** The waits of one row, or of the run outside rows, while its code runs. */
+interface PlaceWaits {
+  readonly byKey: Map<Digest, WaitRecord>;
+  /** Those that were there before the code began this time. */
+  readonly earlier: ReadonlySet<Digest>;
+  readonly returned: Set<Digest>;
+}
+
+/**
+ * What this attempt knows of the run's waits.
+ *
+ * Owns: the waits of places whose code runs, and which of those that are over the code has been given.
+ * Does not own: when a scope is suspended for one (suspension), or who answers (signals in the store).
+ *
+ * Invariants
+ *  1. A wait is armed once, durably, before anything depends on it; its deadline and policy are those of then.
+ *  2. Answer against time-out is the store's decision: what stands there is what everybody gets.
+ */
+export class Waits {
+  readonly #reads: RunReads;
+  readonly #committer: Committer;
+  readonly #runNo: number;
+  readonly #places = new Map<string, PlaceWaits>();
+
+  constructor(reads: RunReads, committer: Committer, runNo: number) {
+    this.#reads = reads;
+    this.#committer = committer;
+    this.#runNo = runNo;
+  }
+
+  async load(datasetNo: number, ordinals: readonly number[]): Promise<void> {
+    for (const [ordinal, waits] of await this.#reads.waits(this.#runNo, datasetNo, ordinals))
+      this.#places.set(`${datasetNo}:${ordinal}`, {
+        byKey: new Map(waits.map((wait) => [wait.key, wait])),
+        earlier: new Set(waits.map((wait) => wait.key)),
+        returned: new Set(),
+      });
+  }
+
+  forget({ datasetNo, ordinal }: Place): void {
+    if (this.#places.size > 0) this.#places.delete(`${datasetNo}:${ordinal}`);
+  }
+
+  /** The wait as it stands, armed if it was not. */
+  async arm(scope: Scope, wait: NewWait): Promise<WaitRecord> {
+    const known = this.#places.get(nameOf(scope.place))?.byKey.get(wait.key);
+    if (known !== undefined) return known;
+    const write = { kind: 'arm' as const, fence: scope.fence, place: scope.place, wait };
+    return await this.#stands(scope, write);
+  }
+
+  /** What stands once the time of an open wait is over. */
+  expire(scope: Scope, key: Digest, at: Instant): Promise<WaitRecord> {
+    return this.#stands(scope, { kind: 'expire', fence: scope.fence, place: scope.place, key, at });
+  }
+
+  async #stands(scope: Scope, write: Parameters<Committer['commit']>[0][number] & { stored?: WaitRecord }) {
+    await this.#committer.commit([write]);
+    const { stored } = write;
+    if (stored === undefined) throw new Error('the store did not say how a wait stands');
+    this.#of(scope.place).byKey.set(stored.key, stored);
+    return stored;
+  }
+
+  /** The code has been given what a wait came to. */
+  returned(place: Place, key: Digest): void {
+    this.#of(place).returned.add(key);
+  }
+
+  /**
+   * True where the code may go on past this open wait: another one is over that it was not given yet, or the wait is from
+   * an earlier attempt, whose calls may now let it.
+   */
+  mayGoOn(place: Place, key: Digest, now: Instant): boolean {
+    const waits = this.#places.get(nameOf(place));
+    if (waits === undefined) return false;
+    if (waits.earlier.has(key)) return true;
+    for (const wait of waits.byKey.values()) if (isOver(wait, now) && !waits.returned.has(wait.key)) return true;
+    return false;
+  }
+
+  /** The earliest deadline of a place's open waits. */
+  earliest(place: Place): Instant | null {
+    return earliestOf(this.#places.get(nameOf(place))?.byKey.values() ?? []);
+  }
+
+  /** Of these parked rows, those that wait for nothing that has happened, each with its earliest deadline. */
+  async stillOpen(
+    datasetNo: number,
+    ordinals: readonly number[],
+    now: Instant,
+  ): Promise<ReadonlyMap<number, Instant | null>> {
+    const still = new Map<number, Instant | null>();
+    for (const [ordinal, waits] of await this.#reads.waits(this.#runNo, datasetNo, ordinals))
+      if (onlyWaits(waits, now)) still.set(ordinal, earliestOf(waits));
+    return still;
+  }
+
+  #of(place: Place): PlaceWaits {
+    const name = nameOf(place);
+    let waits = this.#places.get(name);
+    if (waits === undefined) {
+      waits = { byKey: new Map(), earlier: new Set(), returned: new Set() };
+      this.#places.set(name, waits);
+    }
+    return waits;
+  }
+}
+
+function nameOf({ datasetNo, ordinal }: Place): string {
+  return `${datasetNo}:${ordinal}`;
+}
+
+function isOver(wait: WaitRecord, now: Instant): boolean {
+  return wait.state !== 'open' || (wait.deadline !== null && wait.deadline <= now);
+}
+
+function earliestOf(waits: Iterable<WaitRecord>): Instant | null {
+  let earliest: Instant | null = null;
+  for (const { state, deadline } of waits)
+    if (state === 'open' && deadline !== null && (earliest === null || deadline < earliest)) earliest = deadline;
+  return earliest;
+}
+
+/** What was over before the last of the open ones was armed, the code had been given: it came that far. */
+function onlyWaits(waits: readonly WaitRecord[], now: Instant): boolean {
+  let lastArmed = Number.NEGATIVE_INFINITY;
+  for (const wait of waits) {
+    if (wait.state !== 'open') continue;
+    if (isOver(wait, now)) return false;
+    lastArmed = Math.max(lastArmed, wait.armedAt);
+  }
+  return waits.every((wait) => wait.state === 'open' || (wait.settledAt ?? 0) < lastArmed - NEWS_MARGIN_MS);
+}

@@ -1,0 +1,171 @@
+import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { digest } from '../../scope/index.ts';
+import { StaleAttemptError } from '../../sdk/index.ts';
+import type { Write } from '../port.ts';
+import type { OperationRecord } from '../records.ts';
+import {
+  AT,
+  bought,
+  callEntry,
+  committed,
+  ended,
+  lease,
+  newReceipt,
+  operationRecord,
+  row,
+  type StoreUnderTest,
+  startedRun,
+} from './samples.ts';
+
+const place = row(3);
+
+function resolve(call: string, as: 'done' | 'notDone', runId = 'run_1'): Write {
+  return { kind: 'resolve', runId, callId: digest(call), as, answer: as === 'done' ? '{"id":7}' : null, at: AT + 60 };
+}
+
+export function operations(current: () => StoreUnderTest): void {
+  const at3 = async (runNo: number): Promise<readonly OperationRecord[] | undefined> =>
+    (await current().store.calls.operations(runNo, 1, [3])).get(3);
+
+  verifies('STORE-OPERATIONS-1', 'keeps intents and retry cursors by row and call, the newest of each', async () => {
+    const { store, reopen } = current();
+    const fence = await startedRun(store);
+    const other = await startedRun(store, 'run_2');
+    const intent = operationRecord('send');
+    const cursor = operationRecord('find', { state: 'retrying', tries: 3, refusals: 2, waitUntil: AT + 9, at: AT + 1 });
+    await committed(
+      store,
+      { kind: 'operation', fence, place, operation: operationRecord('find', { tries: 1, refusals: 0 }) },
+      { kind: 'operation', fence, place, operation: intent },
+      { kind: 'operation', fence, place, operation: cursor },
+      { kind: 'operation', fence, place: row(0, 0), operation: intent },
+      { kind: 'operation', fence: other, place, operation: intent },
+    );
+    const again = await reopen();
+    const found = await again.calls.operations(fence.runNo, 1, [2, 3]);
+    expect([...found.keys()]).toEqual([3]);
+    expect(found.get(3)).toHaveLength(2);
+    expect(found.get(3)).toEqual(expect.arrayContaining([intent, cursor]));
+    expect((await again.calls.operations(99, 1, [3])).size).toBe(0);
+    expect(await again.report.operationsOfRun(fence.runNo, 10)).toEqual([
+      { ...intent, place: row(0, 0) },
+      { ...intent, place },
+      { ...cursor, place },
+    ]);
+    expect(await again.report.operationsOfRun(fence.runNo, 2)).toHaveLength(2);
+  });
+
+  verifies(
+    'STORE-OPERATIONS-2',
+    'is in doubt until its call has an answer; a failure may be the doubt itself',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const journalled = (call: string, outcome: 'completed' | 'no_result' | 'failed'): Write[] => [
+        { kind: 'operation', fence, place, operation: operationRecord(call) },
+        { kind: 'call', fence, place, entry: callEntry(call, { outcome }) },
+      ];
+      await committed(
+        store,
+        ...journalled('a', 'completed'),
+        ...journalled('b', 'no_result'),
+        ...journalled('c', 'failed'),
+      );
+      // The next attempt must know where writes were made, of those that were answered too.
+      expect((await at3(fence.runNo))?.map(({ label }) => label).sort()).toEqual(['a', 'b', 'c']);
+      expect(await store.report.operationsOfRun(fence.runNo, 9)).toEqual([{ ...operationRecord('c'), place }]);
+      await expect(committed(store, resolve('a', 'done'))).rejects.toMatchObject({ what: 'operation-missing' });
+      await committed(store, resolve('c', 'done'));
+      // An answer of the same unit counts.
+      const unit: Write[] = [...journalled('d', 'completed'), resolve('d', 'done')];
+      await expect(committed(store, ...unit)).rejects.toMatchObject({ what: 'operation-missing' });
+    },
+  );
+
+  verifies('STORE-OPERATIONS-3', 'resolves what is in doubt, once, and wakes the run', async () => {
+    const { store } = current();
+    const fence = await startedRun(store);
+    const other = await startedRun(store, 'run_2');
+    for (const state of ['intended', 'retrying'] as const)
+      await committed(store, { kind: 'operation', fence, place, operation: operationRecord(state, { state }) });
+    await committed(store, { kind: 'operation', fence: other, place, operation: operationRecord('intended') });
+    await committed(store, ended(fence, 'waiting', { wakeAt: AT + 5_000 }));
+    await committed(store, resolve('intended', 'done'));
+    expect(await store.runs.run('run_1')).toMatchObject({ status: 'waiting', wakeAt: AT + 60 });
+    await committed(store, resolve('retrying', 'notDone'));
+    const done = operationRecord('intended', { state: 'done', answer: '{"id":7}', at: AT + 60 });
+    const notDone = operationRecord('retrying', { state: 'notDone', at: AT + 60 });
+    expect(await at3(fence.runNo)).toHaveLength(2);
+    expect(await at3(fence.runNo)).toEqual(expect.arrayContaining([done, notDone]));
+    expect(await at3(other.runNo)).toEqual([operationRecord('intended')]);
+    for (const [write, what] of [
+      [resolve('intended', 'notDone'), 'operation-missing'],
+      [resolve('retrying', 'done'), 'operation-missing'],
+      [resolve('other', 'done'), 'operation-missing'],
+      [resolve('intended', 'done', 'run_x'), 'run-missing'],
+    ] as const)
+      await expect(committed(store, write)).rejects.toMatchObject({ name: 'StoreConflict', what });
+    expect(await at3(fence.runNo)).toEqual(expect.arrayContaining([done, notDone]));
+  });
+
+  verifies(
+    'STORE-OPERATIONS-3',
+    'never writes over what was done, and over what was not only from a later attempt',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const later = { ...fence, attempt: 2 };
+      const write = (of: typeof fence, call: string): Write => ({
+        kind: 'operation',
+        fence: of,
+        place,
+        operation: operationRecord(call, { tries: 2 }),
+      });
+      await committed(store, write(fence, 'a'), write(fence, 'b'), resolve('a', 'done'), resolve('b', 'notDone'));
+      await committed(store, write(fence, 'a'), write(fence, 'b'));
+      const states = async () => new Map((await at3(fence.runNo))?.map(({ label, state }) => [label, state]));
+      expect(await states()).toEqual(
+        new Map([
+          ['a', 'done'],
+          ['b', 'notDone'],
+        ]),
+      );
+      await committed(store, lease('run_1', 2, { takeOver: true }), write(later, 'a'), write(later, 'b'));
+      expect(await states()).toEqual(
+        new Map([
+          ['a', 'done'],
+          ['b', 'intended'],
+        ]),
+      );
+      await committed(store, resolve('b', 'done'));
+    },
+  );
+
+  verifies(
+    ['STORE-FENCE-1', 'STORE-ATOMIC-1'],
+    'fences operations, takes them back with their unit, and lets anybody resolve',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const write: Write = { kind: 'operation', fence, place, operation: operationRecord('a') };
+      await expect(committed(store, write, lease('run_1', 7))).rejects.toMatchObject({ what: 'lease' });
+      expect(await at3(fence.runNo)).toBeUndefined();
+      await committed(store, write);
+      await expect(committed(store, resolve('a', 'done'), lease('run_1', 7))).rejects.toMatchObject({ what: 'lease' });
+      expect(await at3(fence.runNo)).toEqual([operationRecord('a')]);
+      await committed(store, lease('run_1', 2, { takeOver: true }));
+      await expect(committed(store, write)).rejects.toBeInstanceOf(StaleAttemptError);
+      await committed(store, resolve('a', 'done'));
+      expect(await at3(fence.runNo)).toMatchObject([{ state: 'done' }]);
+    },
+  );
+
+  it('does not count what steps and fetches keep among receipts that are not settled', async () => {
+    const { store } = current();
+    const { runNo } = await startedRun(store);
+    const call = await bought(store, newReceipt('a', { runNo }));
+    for (const tool of ['ctx.step', 'ctx.fetch']) await bought(store, newReceipt(tool, { runNo, tool }));
+    expect((await store.calls.unsettledReceipts(runNo)).map((receipt) => receipt.id)).toEqual([call]);
+  });
+}

@@ -1,0 +1,82 @@
+import type { Place } from '../../../scope/index.ts';
+import type { OperationRecord } from '../../records.ts';
+import { operationState, outcome } from '../codes.ts';
+import type { Reader } from '../reader.ts';
+import { ordinalOf } from '../spaces.ts';
+
+interface OperationRow {
+  readonly place: number;
+  readonly call_id: string;
+  readonly state: number;
+  readonly tries: number;
+  readonly refusals: number;
+  readonly wait_until: number | null;
+  readonly at: number;
+  readonly site: string;
+  readonly input_digest: string;
+  readonly operation_key: string;
+  readonly tool: string;
+  readonly label: string;
+  readonly path: string;
+  readonly answer: string | null;
+}
+
+/** An answer in the journal is what became of the operation; a failure may be the doubt itself. */
+export const NOT_JOURNALLED = `NOT EXISTS (SELECT 1 FROM calls
+  WHERE calls.place = operations.place AND calls.call_id = operations.call_id
+  AND calls.outcome <> ${outcome.number('failed')})`;
+const AT_PLACE = 'SELECT * FROM operations WHERE place = ? ORDER BY call_id';
+const IN_SPACE = `SELECT * FROM operations WHERE place >= ? AND place < ? AND ${NOT_JOURNALLED}
+  ORDER BY place, at, call_id LIMIT ?`;
+
+/** All operations of the rows named; rows without any are not in the map. */
+export function operations(
+  reader: Reader,
+  of: { readonly runNo: number; readonly datasetNo: number; readonly ordinals: readonly number[] },
+): Promise<ReadonlyMap<number, readonly OperationRecord[]>> {
+  return reader.read(() => {
+    const found = new Map<number, readonly OperationRecord[]>();
+    const start = reader.spaces.start(of.runNo, of.datasetNo);
+    if (start === undefined) return found;
+    for (const ordinal of of.ordinals) {
+      const rows = reader.db.all<OperationRow>(AT_PLACE, start + ordinal);
+      if (rows.length > 0) found.set(ordinal, rows.map(operationRecord));
+    }
+    return found;
+  });
+}
+
+/** By dataset, ordinal and time. */
+export function operationsOfRun(
+  reader: Reader,
+  runNo: number,
+  limit: number,
+): Promise<readonly (OperationRecord & { readonly place: Place })[]> {
+  return reader.read(() => {
+    const found: (OperationRecord & { readonly place: Place })[] = [];
+    for (const { datasetNo, start, end } of reader.spaces.ofRun(runNo)) {
+      if (found.length >= limit) break;
+      for (const row of reader.db.all<OperationRow>(IN_SPACE, start, end, limit - found.length))
+        found.push({ ...operationRecord(row), place: { datasetNo, ordinal: ordinalOf(row.place) } });
+    }
+    return found;
+  });
+}
+
+function operationRecord(row: OperationRow): OperationRecord {
+  return {
+    callId: row.call_id,
+    site: row.site,
+    path: row.path,
+    label: row.label,
+    tool: row.tool,
+    inputDigest: row.input_digest,
+    operationKey: row.operation_key,
+    state: operationState.name(row.state),
+    tries: row.tries,
+    refusals: row.refusals,
+    waitUntil: row.wait_until,
+    answer: row.answer,
+    at: row.at,
+  };
+}
