@@ -252,19 +252,25 @@ export const REQUIREMENTS = {
   'STORE-COPY-2': 'A rerun inherits what is in doubt in its source.',
 
   // 50-runs: rerun, changed code, pinned code
-  'RERUN-EXACT-1': 'A rerun reuses the exact receipts of its source run, whatever their age, and though newer ones exist.',
+  'RERUN-EXACT-1':
+    'A rerun reuses the exact receipts of its source run, whatever their age, and though newer ones exist.',
   'RERUN-EXACT-2':
     'An answer of the source run serves only where tool version and account fit; where they do not it is told once and the call goes the normal way.',
   'RERUN-FAILED-1': 'rerun --failed does failed and unfinished rows again, and keeps what all others have.',
   'RERUN-SELECT-1': 'rerun takes --failed, --empty, --rows, --column, --refresh and --code.',
-  'RERUN-COLUMN-1': 'rerun --column evaluates the column and those after it; the cells before it are those of the source run.',
-  'RERUN-REFRESH-1': 'rerun --refresh buys reads anew, and does a write again only where its tool is named and somebody confirmed it.',
-  'RERUN-DOUBT-1': 'A write that is in doubt in the source run stays in doubt in a rerun until it is resolved, and is not sent.',
+  'RERUN-COLUMN-1':
+    'rerun --column evaluates the column and those after it; the cells before it are those of the source run.',
+  'RERUN-REFRESH-1':
+    'rerun --refresh buys reads anew, and does a write again only where its tool is named and somebody confirmed it.',
+  'RERUN-DOUBT-1':
+    'A write that is in doubt in the source run stays in doubt in a rerun until it is resolved, and is not sent.',
   'RERUN-WRITE-1': 'A write that the source run has sent is never sent again by a rerun that was not asked to.',
-  'RERUN-CHAIN-1': 'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
+  'RERUN-CHAIN-1':
+    'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
   'RERUN-CHILD-1': 'A child of a rerun is a rerun of the child of its source.',
   'CODE-RESUME-1': 'Under changed code recorded calls that still exist are used, and finished rows stay.',
-  'CODE-COLUMNS-1': 'Where changed code gives a dataset other columns, its rows run again and are answered by what is recorded.',
+  'CODE-COLUMNS-1':
+    'Where changed code gives a dataset other columns, its rows run again and are answered by what is recorded.',
   'CODE-WRITE-1':
     'Under changed code a write that was made for the same row is not sent again from another place or in another form without --resend.',
   'CODE-REFUSED-1': 'Code of another play, or that keys a dataset otherwise, is refused for a run that has begun.',
@@ -415,6 +421,8 @@ export const REQUIREMENTS = {
   // 80-quality: chaos
   'CHAOS-POINTS-1':
     'A process may die before any effect, again and again: results are those of an undisturbed run, no recorded operation is done again, and repeats never exceed what was in flight.',
+  'CHAOS-ANYWHERE-1':
+    'Workers killed anywhere in a play with a waterfall, a write, a sleep, an event and a run beside it: charged once where keys are honoured; else repeats and doubts are at most what was in flight.',
 } as const satisfies Record<string, string>;
 
 /** Promises of later work. A test may name them already; none is required to. */

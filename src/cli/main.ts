@@ -79,6 +79,6 @@ async function exitOfThrown(error: unknown, args: readonly string[], terminal: T
 
 /** `--refresh play.ts` must not take the play for the name of a tool: only `--refresh=…` has a value. */
 function withBareRefresh(args: readonly string[]): string[] {
-  const isRun = args.includes('run') && !args.includes('tools');
-  return args.map((arg) => (isRun && arg === '--refresh' ? '--refresh=' : arg));
+  const takesTools = (args.includes('run') || args.includes('rerun')) && !args.includes('tools');
+  return args.map((arg) => (takesTools && arg === '--refresh' ? '--refresh=' : arg));
 }

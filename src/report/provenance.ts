@@ -1,5 +1,6 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
+import { callsOfRows } from './calls-of-rows.ts';
 import type { ReportSource } from './reads.ts';
 import { iso } from './run-json.ts';
 import { rounded } from './show.ts';
@@ -21,10 +22,9 @@ export async function provenanceOf(
   run: RunRecord,
   { shape, rows }: { readonly shape: DatasetShape; readonly rows: readonly DatasetRow[] },
 ): Promise<readonly (readonly CellProvenance[])[]> {
-  const ordinals = rows.map((row) => row.repeats ?? row.ordinal);
-  const journal = await source.calls.journal(run.no, shape.datasetNo, [...new Set(ordinals)]);
+  const found = await callsOfRows(source, run, { shape, rows });
   return rows.map((row) => {
-    const calls = journal.get(row.repeats ?? row.ordinal) ?? [];
+    const { calls = [] } = found.get(row.repeats ?? row.ordinal) ?? {};
     const repeated = row.repeats !== null;
     return shape.columns.map(({ name }) => cellProvenance(name, calls, repeated));
   });

@@ -1,6 +1,7 @@
 import type { DatasetRow, DatasetShape, LegTrace } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
+import { callsOfRows } from './calls-of-rows.ts';
 import { chosenFrame, readerOf } from './frames.ts';
 import { callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
@@ -45,7 +46,8 @@ export async function whyRow(
   if (row === undefined) throw rowNotFound(run, shape, asked.row);
   const columns = chosenColumns(shape, asked.column);
   const at = row.repeats ?? row.ordinal;
-  const calls = (await source.calls.journal(run.no, frame.datasetNo, [at])).get(at) ?? [];
+  const found = (await callsOfRows(source, run, { shape, rows: [row] })).get(at);
+  const { calls = [], artifact = run.artifact } = found ?? {};
   const traced = row.repeats === null ? row : ((await reader.row(row.repeats)) ?? row);
   return {
     row: row.key,
@@ -58,7 +60,7 @@ export async function whyRow(
         value: row.cells[name] ?? null,
         credits: row.repeats === null ? rounded(own.reduce((sum, call) => sum + call.credits, 0)) : 0,
         attempts: attemptsOf(legs, own, traced.trace),
-        codeVersion: run.artifact,
+        codeVersion: artifact,
       };
     }),
   };

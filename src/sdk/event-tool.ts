@@ -1,5 +1,5 @@
 import type { JsonValue } from './json.ts';
-import type { Ending, HttpRequestSpec, ToolCommon, ToolReading, ToolResponseView } from './tool.ts';
+import type { Ending, HttpRequestSpec, ToolReading, ToolResponseView } from './tool-terms.ts';
 
 /** The wait that an event tool has armed: what a message has to carry so that the answer finds its way back. */
 export interface ArmedWait {
@@ -88,13 +88,6 @@ export interface EventOptions<Input> {
   readonly timedOut?: (view: { readonly input: Input; readonly armed: any }) => Readonly<Record<string, JsonValue>>;
 }
 
-/** A tool that asks somebody and waits for the answer: its call suspends the row, or the run, until then. */
-export interface EventTool<Input> extends ToolCommon<Input> {
-  readonly event: EventOptions<Input>;
-  readonly request?: never;
-  readonly run?: never;
-}
-
 const EVENT_OPTIONS: readonly string[] = [
   ...['name', 'timeout', 'mode', 'question', 'arm', 'onEvent', 'onTimeout', 'timedOut'],
 ];
@@ -103,9 +96,11 @@ const FUNCTIONS = ['question', 'onEvent', 'timedOut'] as const;
 const NOT_WITH_EVENT = ['batch', 'async', 'strict', 'reads'] as const;
 
 /** What is wrong with a definition that has `event`, or undefined. */
-export function eventProblem(
-  definition: Partial<Pick<ToolCommon<never>, 'cost' | 'reuse'>> & { readonly event: unknown },
-): string | undefined {
+export function eventProblem(definition: {
+  readonly event: unknown;
+  readonly cost?: { readonly credits: unknown } | undefined;
+  readonly reuse?: unknown;
+}): string | undefined {
   const { event, cost, reuse } = definition;
   if (typeof event !== 'object' || event === null) return '`event` must be an object';
   const options = event as Readonly<Record<string, unknown>>;

@@ -39,7 +39,6 @@ export type {
   EventRun,
   EventSend,
   EventTimeoutMode,
-  EventTool,
 } from './event-tool.ts';
 export type { JsonObject, JsonPrimitive, JsonValue } from './json.ts';
 export { definePlay, isPlay, type Play, type PlayFn, type PlayObject } from './play.ts';
@@ -68,10 +67,8 @@ export { isStepsProgram, type StepsBuilder, steps } from './steps.ts';
 export {
   type CostView,
   defineTool,
-  type Effect,
-  type Ending,
+  type EventTool,
   type FunctionTool,
-  type HttpRequestSpec,
   type HttpTool,
   isTool,
   type ProviderLimits,
@@ -80,7 +77,6 @@ export {
   type Tool,
   type ToolCost,
   type ToolDefinition,
-  type ToolReading,
-  type ToolResponseView,
   type ToolReuse,
 } from './tool.ts';
+export type { Effect, Ending, HttpRequestSpec, ToolReading, ToolResponseView } from './tool-terms.ts';

@@ -1,9 +1,8 @@
 import { CallsheetError } from './errors.ts';
-import { type EventTool, eventProblem } from './event-tool.ts';
+import { type EventOptions, eventProblem } from './event-tool.ts';
 import type { JsonValue } from './json.ts';
 import type { SchemaLike } from './schema.ts';
-
-export type Effect = 'read' | 'idempotent' | 'write';
+import type { Effect, Ending, HttpRequestSpec, ToolReading, ToolResponseView } from './tool-terms.ts';
 
 export interface RateLimit {
   readonly calls: number;
@@ -18,33 +17,6 @@ export interface ProviderLimits {
   /** Requests in flight at once; adaptive where it is not declared. */
   readonly concurrency?: number | undefined;
 }
-
-export interface HttpRequestSpec {
-  readonly method?: string;
-  /** Absolute, or a path below the provider's `baseUrl`. */
-  readonly url: string;
-  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** A string or bytes go out as they are; anything else as JSON. */
-  readonly body?: unknown;
-}
-
-export interface ToolResponseView<Input> {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  /** The parsed body, or undefined where it is not JSON. */
-  // biome-ignore lint/suspicious/noExplicitAny: a provider's body has no type before the author gives it one
-  readonly json: any;
-  readonly text: string;
-  readonly input: Input;
-}
-
-export type ToolReading =
-  | { readonly status: 'completed'; readonly data: unknown; readonly meta?: unknown; readonly jobId?: string }
-  | { readonly status: 'no_result'; readonly data?: unknown; readonly meta?: unknown; readonly jobId?: string }
-  | { readonly status: 'pending'; readonly data?: unknown; readonly meta?: unknown; readonly jobId?: string };
-
-export type Ending = 'answered' | 'rejected' | 'deferred' | 'notDispatched' | 'inProgress' | 'ambiguous';
 
 export interface CostView<Input> {
   readonly status: 'completed' | 'no_result' | 'pending';
@@ -77,7 +49,7 @@ export type Reconciled =
   /** The provider cannot tell: the call stays in doubt. */
   | { readonly status: 'unknown' };
 
-export interface ToolCommon<Input> {
+interface ToolCommon<Input> {
   /** `provider.action`; a name without a dot where `provider` is given. */
   readonly id: string;
   readonly provider?: string;
@@ -140,6 +112,13 @@ export interface FunctionTool<Input> extends ToolCommon<Input> {
   ) => unknown;
   readonly request?: never;
   readonly event?: never;
+}
+
+/** A tool that asks somebody and waits for the answer: its call suspends the row, or the run, until then. */
+export interface EventTool<Input> extends ToolCommon<Input> {
+  readonly event: EventOptions<Input>;
+  readonly request?: never;
+  readonly run?: never;
 }
 
 export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input> | EventTool<Input>;

@@ -12,7 +12,7 @@ import {
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const SECRET_NAME = /^[A-Z][A-Z0-9_]*$/;
 /** What may become of a call whose time is over. */
-export const EVENT_MODES: readonly string[] = ['null', 'fail', 'park'] satisfies EventTimeoutMode[];
+const EVENT_MODES: readonly string[] = ['null', 'fail', 'park'] satisfies EventTimeoutMode[];
 const LONGEST_TIMEOUT_MS = 2_147_483_647;
 
 /**

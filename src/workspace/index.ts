@@ -5,6 +5,7 @@ export type { Finding, PlayCheck } from '../play/index.ts';
 export { type Outcome, progressOf, type RunProgress } from '../run/index.ts';
 export { type Sandbox, startSandbox } from '../sandbox/index.ts';
 export type { RunRecord, SignalOutcome } from '../store/index.ts';
+export { BUILTIN_TOOL_IDS } from '../tool/index.ts';
 export { checkInWorkspace } from './check.ts';
 export { evictReceipts, receiptsToEvict } from './evict.ts';
 export type { LocalSandbox } from './local-sandbox.ts';

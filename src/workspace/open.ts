@@ -111,10 +111,7 @@ async function open(options: OpenOptions): Promise<Workspace> {
   });
   const { committer } = calls;
   const deps: RunDeps = {
-    ...{ store, committer },
-    clock,
-    chance,
-    calls,
+    ...{ store, committer, clock, chance, calls },
     budgets: new TreeBudgets(),
     filesDir: paths.files,
     concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,

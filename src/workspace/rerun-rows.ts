@@ -123,15 +123,19 @@ async function rowsNamed(
 ): Promise<ReadonlyMap<number, Set<number>>> {
   const found = new Map<number, Set<number>>(frames.map(({ datasetNo }) => [datasetNo, new Set()]));
   for (const text of texts) {
-    let missing = text;
+    // The dataset that knows most of the text is the one that was meant.
+    let missing = { row: text, after: 0 };
     let isFound = false;
     for (const frame of frames) {
       const { ordinals, unknown } = await rowsIn(workspace, run, { frame, text });
+      if (unknown !== undefined) {
+        if (ordinals.length > missing.after) missing = { row: unknown, after: ordinals.length };
+        continue;
+      }
       for (const ordinal of ordinals) found.get(frame.datasetNo)?.add(ordinal);
-      if (unknown === undefined) isFound = true;
-      else missing = unknown;
+      isFound = true;
     }
-    if (!isFound) throw rowNotFound(run, missing, frames);
+    if (!isFound) throw rowNotFound(run, missing.row, frames);
   }
   return found;
 }
@@ -159,7 +163,7 @@ async function rowsIn(
       .join(',')
       .trim();
     const ordinal = (await find(several)) ?? (one.startsWith('#') ? await find(one) : undefined);
-    if (ordinal === undefined) return { ordinals: [], unknown: several };
+    if (ordinal === undefined) return { ordinals, unknown: several };
     ordinals.push(ordinal);
     at += one.startsWith('#') ? 1 : Math.max(1, keyFields.length);
   }

@@ -58,7 +58,14 @@ export async function startSlackReceiver(workspace: Served, options: SlackReceiv
   const server = createServer((request, response) => take(receiving, request, response));
   await listen(server, options.port);
   const { port } = server.address() as AddressInfo;
-  return { url: `http://${ADDRESS}:${port}${PATH}`, close: () => close(server, receiving) };
+  let closed: Promise<void> | undefined;
+  return {
+    url: `http://${ADDRESS}:${port}${PATH}`,
+    close() {
+      closed ??= close(server, receiving);
+      return closed;
+    },
+  };
 }
 
 /** Whatever port the name is asked at. */

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { expect } from 'vitest';
+import { afterAll, expect, vi } from 'vitest';
 import { operationsInDoubt } from '../../src/report/index.ts';
 import { defineTool, type Tool } from '../../src/sdk/index.ts';
 import { callName } from '../../src/store/index.ts';
@@ -23,6 +23,10 @@ const CASES = Number(process.env.CHAOS_CASES ?? 12);
 const SEED = Number(process.env.CHAOS_SEED ?? 1);
 const PLAY = readFileSync(join(import.meta.dirname, 'plays/fault-points.play.ts'), 'utf8');
 const TIMEOUT = 120_000 + CASES * 5_000;
+
+// Processes die here, not the machine: a disk in memory keeps as much as they had handed over, and is quicker.
+if (existsSync('/dev/shm')) vi.stubEnv('TMPDIR', '/dev/shm');
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Leg 1 finds, finds nothing, or fails; leg 2 always finds. */
 function tools(keyed: boolean): readonly Tool[] {
@@ -67,6 +71,10 @@ interface Case {
 }
 
 interface Told extends Lives {
+  /** Until what was in doubt was resolved, and what had failed was retried. */
+  readonly beforeRetry: Lives;
+  /** What was recorded and asked for all the same. */
+  readonly again: readonly Sent[];
   readonly credits: number;
 }
 
@@ -78,17 +86,27 @@ async function told(world: World, { points, answeredAfter }: Case): Promise<Told
     ...{ play: 'fault-points.play.ts', cwd },
     input: { run: ++world.runs, csv: 'leads.csv' },
   });
+  let answered = false;
   const between = async (life: number): Promise<void> => {
-    if (life !== answeredAfter) return;
-    await sendSignal(workspace, {
-      ...{ runId: run.id, event: 'ok', row: '2', wait: null, all: false, data: { said: 'yes' } },
-    });
+    if (answered || life < answeredAfter) return;
+    const to = { runId: run.id, event: 'ok', row: '2', wait: null, all: false };
+    // A run whose row ended in doubt takes no answer before it goes on.
+    answered = await sendSignal(workspace, { ...to, data: { said: 'yes' } }).then(
+      () => true,
+      (error) => {
+        if (error.code !== 'RUN_FINISHED') throw error;
+        return false;
+      },
+    );
   };
   await between(0);
-  let lives = await livesOf(workspace, { runId: run.id, points, between });
+  const beforeRetry = await livesOf(workspace, { runId: run.id, points, between });
+  let lives = beforeRetry;
+  const again = [...askedAgain(lives)];
   while (await resolvedByTheBooks(workspace, run.id, lives.sent)) {
     await resumeOptions(workspace, await existingRun(workspace, run.id), { retryFailed: true });
     const more = await livesOf(workspace, { runId: run.id, points: [], livesBefore: lives.effects.length, between });
+    again.push(...askedAgain({ sent: more.sent, deaths: lives.deaths }, { retried: true }));
     lives = {
       outcome: more.outcome,
       sent: [...lives.sent, ...more.sent],
@@ -96,7 +114,7 @@ async function told(world: World, { points, answeredAfter }: Case): Promise<Told
       effects: [...lives.effects, ...more.effects],
     };
   }
-  return { ...lives, credits: await workspace.store.calls.settledCredits(run.no) };
+  return { ...lives, beforeRetry, again, credits: await workspace.store.calls.settledCredits(run.no) };
 }
 
 /** True where something was in doubt: each operation is done where the ledger has it, and not done where it does not. */
@@ -138,16 +156,16 @@ const RESULT = {
 
 function expectExactlyOnce(world: World, lives: Told, where = 'undisturbed'): void {
   expect(lives.outcome, where).toMatchObject({ kind: 'completed', result: { ...RESULT, picked: world.runs * 2 } });
-  expect(askedAgain(lives), where).toEqual([]);
-  const { repeats, inFlight } = repeatsOf(lives);
+  expect(lives.again, where).toEqual([]);
+  const { repeats, inFlight } = repeatsOf(lives.beforeRetry);
   expect(repeats.length, where).toBeLessThanOrEqual(inFlight);
   // A step, six look-ups at leg 1, two at leg 2, five letters.
   expect(new Set(lives.sent.map(({ what }) => what)).size, where).toBe(14);
   expect(lives.credits, where).toBe(CREDITS);
   for (const { what, operationKey } of repeats) {
     expect(operationKey).toBe(lives.sent.find((one) => one.what === what)?.operationKey);
-    if (!world.keyed) expect(what).not.toContain('acme.send');
   }
+  if (!world.keyed) expect(repeatsOf(lives).repeats.filter(({ what }) => what.startsWith('acme.send'))).toEqual([]);
 }
 
 verifies(

@@ -5,11 +5,14 @@ import { type CliProcess, type Json, jsonOf, startCli } from '../e2e/harness/cli
 import { questionOf, recordedQuestions } from '../e2e/harness/judge.ts';
 import type { WatchedSandbox } from '../e2e/harness/watched-sandbox.ts';
 
-export interface KilledRun {
+export interface Kills {
   /** When each attempt was started, in milliseconds; one more than there were kills. */
   readonly starts: readonly number[];
   /** What was on disk after each kill. */
   readonly recorded: readonly ReadonlySet<string>[];
+}
+
+export interface KilledRun extends Kills {
   /** The document of the attempt that ended by itself. */
   readonly report: Json;
   readonly output: string;
@@ -81,7 +84,7 @@ export interface Verdict {
 }
 
 /** What the ledger says about the attempts. */
-export function verdictOf(ledger: readonly LedgerEntry[], run: KilledRun): Verdict {
+export function verdictOf(ledger: readonly LedgerEntry[], run: Kills): Verdict {
   const attemptOf = (entry: LedgerEntry): number => run.starts.findLastIndex((start) => start <= entry.dispatchedAt);
   const seen = new Set<string>();
   const seenInAttempt = new Set<string>();

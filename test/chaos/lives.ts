@@ -21,6 +21,8 @@ export interface Death {
   readonly life: number;
   /** Operations and steps whose outcome was on disk. */
   readonly recorded: ReadonlySet<string>;
+  /** Of these, the operations that had failed: asked again only where somebody says that what failed is to be retried. */
+  readonly failed: ReadonlySet<string>;
 }
 
 export interface Lives {
@@ -64,7 +66,7 @@ export async function livesOf(workspace: Workspace, order: LivesOrder): Promise<
     const lived = await oneLife(workspace, run.id, { life, effects: left.shift() ?? Number.POSITIVE_INFINITY });
     sent.push(...lived.sent);
     effects.push(lived.effects);
-    if (lived.outcome === undefined) deaths.push({ life, recorded: await recordedBy(workspace, runId) });
+    if (lived.outcome === undefined) deaths.push({ life, ...(await recordedBy(workspace, runId)) });
     else if (run.id === runId) outcome = lived.outcome;
     await between?.(life);
   }
@@ -128,19 +130,20 @@ function operationOf({ tool, input }: Operation): string {
 }
 
 /** What the store has an outcome of: answers, failures that the play was told of, and steps by their label. */
-async function recordedBy(workspace: Workspace, runId: string): Promise<ReadonlySet<string>> {
+async function recordedBy(workspace: Workspace, runId: string): Promise<Omit<Death, 'life'>> {
   const { store } = workspace;
   const recorded = new Set<string>();
+  const failed = new Set<string>();
   const family = [await existingRun(workspace, runId), ...(await store.report.childRuns(runId))];
   for (const { runNo, tool, inputDigest } of await store.report.listReceipts({ limit: 10_000 }))
     if (family.some(({ no }) => no === runNo)) recorded.add(`${tool} ${inputDigest}`);
   for (const { no } of family) {
     for (const { tool, inputDigest, error } of await store.report.failedCalls(no, 1_000))
-      if (!isInDoubt(error)) recorded.add(`${tool} ${inputDigest}`);
+      if (!isInDoubt(error)) failed.add(`${tool} ${inputDigest}`);
     for (const { kind, label } of await store.report.boundariesOfRun(no, 1_000))
       if (kind === 'step') recorded.add(`step ${label}`);
   }
-  return recorded;
+  return { recorded: new Set([...recorded, ...failed]), failed };
 }
 
 /** That nobody knows the outcome is no outcome. */
@@ -148,9 +151,14 @@ function isInDoubt(error: string | null): boolean {
   return error !== null && (JSON.parse(error) as { code?: unknown }).code === 'IN_DOUBT';
 }
 
-/** Requests whose outcome was on disk at an earlier death: there must be none. */
-export function askedAgain({ sent, deaths }: Pick<Lives, 'sent' | 'deaths'>): readonly Sent[] {
-  return sent.filter((one) => deaths.some(({ life, recorded }) => life < one.life && recorded.has(one.what)));
+/** Requests whose outcome was on disk at an earlier death: there must be none. With `retried`, failures are no outcome. */
+export function askedAgain(
+  { sent, deaths }: Pick<Lives, 'sent' | 'deaths'>,
+  { retried = false } = {},
+): readonly Sent[] {
+  const isAnswered = ({ recorded, failed }: Death, what: string): boolean =>
+    recorded.has(what) && !(retried && failed.has(what));
+  return sent.filter((one) => deaths.some((death) => death.life < one.life && isAnswered(death, one.what)));
 }
 
 /** Requests after the first of their kind, and how many were with the provider when a process died. */

@@ -26,7 +26,14 @@ describe('tools', () => {
     'can be listed, described and called; a call leaves a receipt that the next one reads',
     async () => {
       const { tools } = await json<{ tools: { id: string }[] }>('tools', 'list');
-      expect(tools.map((tool) => tool.id)).toEqual(['local.picky', 'local.slow', 'local.upper', 'paid.lookup']);
+      expect(tools.map((tool) => tool.id)).toEqual([
+        'human_approval',
+        'local.picky',
+        'local.slow',
+        'local.upper',
+        'paid.lookup',
+        'slack_message_with_hitl',
+      ]);
       const described = await json<{ input: unknown; secrets: unknown }>('tools', 'describe', 'paid.lookup');
       expect(described).toMatchObject({
         input: { required: ['text'] },

@@ -1,5 +1,4 @@
 import { createHmac } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
 import { json, type ProviderRequest, type TestProvider, testProvider } from './provider.ts';
 
 /** A secret as Slack makes them; the receiver and the stand-in share it. */
@@ -29,6 +28,12 @@ export interface SlackStandIn extends TestProvider {
   fail(method: string, ...answers: readonly (string | { status: number; headers?: Record<string, string> })[]): void;
 }
 
+interface Reply {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body: Any;
+}
+
 export interface Press {
   readonly option: string;
   readonly user?: string;
@@ -42,34 +47,36 @@ export async function slackStandIn(): Promise<SlackStandIn> {
   const replies: Any[] = [];
   const complaints: string[] = [];
   const failures = new Map<string, (string | { status: number; headers?: Record<string, string> })[]>();
-  const provider = await testProvider((response, request) => {
+  const replyTo = (request: ProviderRequest): Reply => {
     if (request.url.startsWith('/response/')) {
       replies.push(JSON.parse(request.body));
-      return json(response, 200, { ok: true });
+      return { body: { ok: true } };
     }
     const method = request.url.replace('/api/', '');
     const failure = failures.get(method)?.shift();
-    if (typeof failure === 'string') return json(response, 200, { ok: false, error: failure });
-    if (failure !== undefined) return json(response, failure.status, { ok: false }, failure.headers ?? {});
+    if (typeof failure === 'string') return { body: { ok: false, error: failure } };
+    if (failure !== undefined) return { ...failure, body: { ok: false } };
     const error = errorOf(method, request);
-    if (error !== undefined) {
-      complaints.push(`${method}: ${error}`);
-      return json(response, 200, { ok: false, error });
-    }
-    answer(response, method, JSON.parse(request.body));
-  });
-  const answer = (response: ServerResponse, method: string, body: Any): void => {
+    if (error === undefined) return { body: answerTo(method, JSON.parse(request.body)) };
+    complaints.push(`${method}: ${error}`);
+    return { body: { ok: false, error } };
+  };
+  const answerTo = (method: string, body: Any): Any => {
     if (method === 'chat.postMessage') {
       const ts = `17125011${String(posted.length).padStart(2, '0')}.000100`;
       posted.push({ channel: body.channel, ts, body });
-      return json(response, 200, { ok: true, channel: body.channel, ts, message: body });
+      return { ok: true, channel: body.channel, ts, message: body };
     }
     const card = posted.find((one) => one.ts === body.ts && one.channel === body.channel);
-    if (card === undefined) return json(response, 200, { ok: false, error: 'message_not_found' });
+    if (card === undefined) return { ok: false, error: 'message_not_found' };
     card.body = body;
     updates.push(body);
-    return json(response, 200, { ok: true, channel: body.channel, ts: body.ts, text: body.text });
+    return { ok: true, channel: body.channel, ts: body.ts, text: body.text };
   };
+  const provider = await testProvider((response, request) => {
+    const { status = 200, headers = {}, body } = replyTo(request);
+    json(response, status, body, headers);
+  });
   return {
     ...provider,
     ...{ posted, updates, replies, complaints },

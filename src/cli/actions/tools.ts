@@ -1,7 +1,7 @@
 import { runReport } from '../../report/index.ts';
 import { schemaAsJson } from '../../scope/index.ts';
 import type { JsonValue } from '../../sdk/index.ts';
-import { newRun, reportSource, toolCallRun, type Workspace } from '../../workspace/index.ts';
+import { BUILTIN_TOOL_IDS, newRun, reportSource, toolCallRun, type Workspace } from '../../workspace/index.ts';
 import { attend } from '../attend.ts';
 import { askBeforeSpending, confirmAbove } from '../confirm.ts';
 import type { Invocation } from '../invocation.ts';
@@ -24,7 +24,8 @@ export async function toolsList(call: Invocation<Record<never, never>>): Promise
     const rows = tools.map((tool) => [tool.id, effectText(tool), costText(tool), tool.account.key, tool.description]);
     for (const line of tableLines(['tool', 'effect', 'cost', 'account', 'description'], rows))
       await terminal.line(line);
-    if (tools.length === 0) terminal.note('No tool yet: export one from a file in tools/, or list it in the config.');
+    if (tools.every(({ id }) => BUILTIN_TOOL_IDS.includes(id)))
+      terminal.note('No tool of your own yet: export one from a file in tools/, or list it in the config.');
     return 0;
   });
 }

@@ -19,7 +19,7 @@ export function declareRuns(parts: Declaring): void {
   declareStreams(parts, parent);
   declareRerun(parts, parent);
   declareActing(parts, parent);
-  declareDeciding(parts, parent);
+  declareResolve(parts, parent);
   declare<WhyFlags>(
     parts,
     {

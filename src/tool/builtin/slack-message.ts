@@ -37,6 +37,39 @@ const REF = {
   properties: { channel: text(100), ts: text(100) },
 } as const;
 
+const INPUT = {
+  type: 'object',
+  required: ['channel', 'text', 'buttons'],
+  additionalProperties: false,
+  properties: {
+    channel: text(100),
+    text: text(3000),
+    blocks: { type: 'array', minItems: 1, maxItems: 40, items: { type: 'object', required: ['type'] } },
+    buttons: {
+      type: 'array',
+      minItems: 1,
+      maxItems: 5,
+      items: {
+        type: 'object',
+        required: ['id', 'label'],
+        additionalProperties: false,
+        properties: {
+          id: text(200),
+          label: text(75),
+          style: { enum: ['primary', 'danger'] },
+          emit: { type: 'object' },
+        },
+      },
+    },
+    allow_edit: { type: 'boolean' },
+    message_ref: REF,
+    thread_ts: text(100),
+    signal: text(200),
+    timeout: TIMEOUT,
+    on_timeout_mode: { enum: [...ON_TIMEOUT_MODE.enum, 'continue'] },
+  },
+} as const;
+
 /**
  * Posts a card with one to five buttons to Slack and waits until somebody presses one. Sent with chat.postMessage, or
  * chat.update where `message_ref` names a card (docs.slack.dev/reference/methods). Data: `{ resumed: true, timed_out:
@@ -53,38 +86,7 @@ export function slackMessage({ isSlack }: { readonly isSlack: boolean }): Tool {
     provider: 'slack',
     description: 'posts a Slack card with buttons and waits for somebody to press one',
     effect: ({ message_ref: card }) => (card === undefined ? 'write' : 'idempotent'),
-    input: {
-      type: 'object',
-      required: ['channel', 'text', 'buttons'],
-      additionalProperties: false,
-      properties: {
-        channel: text(100),
-        text: text(3000),
-        blocks: { type: 'array', minItems: 1, maxItems: 40, items: { type: 'object', required: ['type'] } },
-        buttons: {
-          type: 'array',
-          minItems: 1,
-          maxItems: 5,
-          items: {
-            type: 'object',
-            required: ['id', 'label'],
-            additionalProperties: false,
-            properties: {
-              id: text(200),
-              label: text(75),
-              style: { enum: ['primary', 'danger'] },
-              emit: { type: 'object' },
-            },
-          },
-        },
-        allow_edit: { type: 'boolean' },
-        message_ref: REF,
-        thread_ts: text(100),
-        signal: text(200),
-        timeout: TIMEOUT,
-        on_timeout_mode: { enum: [...ON_TIMEOUT_MODE.enum, 'continue'] },
-      },
-    },
+    input: INPUT,
     secrets: ['SLACK_BOT_TOKEN'],
     extract: { selected_option: 'data.selected_option', final_text: 'data.final_text' },
     ...(isSlack && { limits: { rate: [{ calls: 1, per: '1s' }] } }),

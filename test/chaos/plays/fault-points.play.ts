@@ -4,6 +4,10 @@ interface Row {
   n: string;
 }
 
+interface Letter {
+  id: string;
+}
+
 interface Input {
   /** Tells this run's questions from those of others. */
   run: number;
@@ -39,13 +43,15 @@ export default definePlay('fault-points', async (ctx, input: Input) => {
       steps<Row>()
         .step('first', async (row, ctx) => {
           const asked = { id: 'first', tool: 'acme.first', input: { run, n: row.n } };
-          const found = await ctx.tools.execute(asked).catch(() => undefined);
-          return (found?.data as { email?: string } | null | undefined)?.email ?? null;
+          const found = await ctx.tools.execute<{ email: string } | null>(asked).catch(() => undefined);
+          return found?.data?.email ?? null;
         })
         .step(
           'second',
-          async (row, ctx) =>
-            (await ctx.tools.execute({ id: 'second', tool: 'acme.second', input: { run, n: row.n } })).data.email as string,
+          async (row, ctx) => {
+            const asked = { id: 'second', tool: 'acme.second', input: { run, n: row.n } };
+            return (await ctx.tools.execute<{ email: string }>(asked)).data.email;
+          },
           { runIf: (row) => row.first === null },
         )
         .return((row) => row.first ?? row.second),
@@ -53,7 +59,7 @@ export default definePlay('fault-points', async (ctx, input: Input) => {
     .withColumn('sent', async (row, ctx) => {
       const seen = (await ctx.now('seen')).toISOString();
       const letter = { run, to: row.email, at: seen };
-      return (await ctx.tools.execute({ id: 'send', tool: 'acme.send', input: letter })).data.id;
+      return (await ctx.tools.execute<Letter>({ id: 'send', tool: 'acme.send', input: letter })).data.id;
     })
     .withColumn('answer', async (row, ctx) => {
       if (row.n === '1') await ctx.sleep('30m');
@@ -62,7 +68,7 @@ export default definePlay('fault-points', async (ctx, input: Input) => {
       return null;
     })
     .run({ key: 'n', concurrency: 2 });
-  const bye = await ctx.tools.execute({ id: 'bye', tool: 'acme.send', input: { run, to: 'all', at } });
+  const bye = await ctx.tools.execute<Letter>({ id: 'bye', tool: 'acme.send', input: { run, to: 'all', at } });
   const cells = (await rows.materialize()).map(({ n, email, sent, answer }) => ({ n, email, sent, answer }));
   return { picked, child, started: started.playName, cells, bye: bye.data.id };
 });

@@ -22,7 +22,8 @@ export function recordedQuestions(dir: string): string[] {
 
 /** Reads the workspace's database as another process would: without a lock, without a checkpoint. */
 export function rowsOf(dir: string, sql: string): Record<string, unknown>[] {
-  const db = new DatabaseSync(join(dir, '.callsheet', 'callsheet.db'), { readOnly: true });
+  // Whoever opens it first after a kill holds it for a moment.
+  const db = new DatabaseSync(join(dir, '.callsheet', 'callsheet.db'), { readOnly: true, timeout: 5_000 });
   try {
     return db.prepare(sql).all() as Record<string, unknown>[];
   } finally {
