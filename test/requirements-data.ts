@@ -423,6 +423,14 @@ export const REQUIREMENTS = {
     'A process may die before any effect, again and again: results are those of an undisturbed run, no recorded operation is done again, and repeats never exceed what was in flight.',
   'CHAOS-ANYWHERE-1':
     'Workers killed anywhere in a play with a waterfall, a write, a sleep, an event and a run beside it: charged once where keys are honoured; else repeats and doubts are at most what was in flight.',
+  'CHAOS-CATCH-1': 'A play that catches whatever its calls throw never looks finished where its process died or waits.',
+  'CHAOS-LEGS-1':
+    'A leg that failed before a kill and is healthy after it is not asked again, and the next leg is not paid twice.',
+  'CHAOS-CLOCK-1': 'A clock that jumps within an attempt or between two loses nothing and repeats nothing.',
+  'CHAOS-TROUBLE-1':
+    'A database that is held, a provider that resets after the work, a write with the time in it, a rerun of a doubt: nothing is sent twice.',
+  'CHAOS-EVENTS-1':
+    'Of rows that each send a card and wait, each card is sent once and each answer reaches its row, whatever is killed.',
 } as const satisfies Record<string, string>;
 
 /** Promises of later work. A test may name them already; none is required to. */

@@ -89,9 +89,10 @@ export async function deliver(run: CallRun, question: Question, before: Operatio
 }
 
 /** Goes on counting and waiting where an earlier attempt stopped. */
-async function wentOn(run: CallRun, { tries, refusals, waitUntil }: OperationRecord): Promise<Tries> {
+async function wentOn(run: CallRun, { tries, refusals, waitUntil, at }: OperationRecord): Promise<Tries> {
   const { clock } = run.process;
-  const waitMs = (waitUntil ?? 0) - clock.now();
+  // A clock that was put back since makes no wait longer than it was.
+  const waitMs = (waitUntil ?? 0) - Math.max(clock.now(), at);
   if (waitMs > 0) await sleep(clock, waitMs, run.halt);
   return { sent: tries, counted: tries, refusals, inProgress: 0, reread: false };
 }

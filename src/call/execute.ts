@@ -62,14 +62,20 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
     durationMs: Math.round(ended?.durationMs ?? 0),
     at: run.process.clock.now(),
     error: told as CallsheetError,
-    operation: ended === undefined ? undefined : nextKey(run, question, ended),
+    operation: ended === undefined ? undefined : afterFailure(run, question, ended),
   });
   return told;
 }
 
-/** A provider that keeps its refusals by our key would repeat them for ever: a retry of this failure has another key. */
-function nextKey(run: CallRun, question: Question, { refusals }: NotAnswered): OperationRecord | undefined {
-  if (refusals === 0 || !question.tool.sendsIdempotencyKey) return undefined;
+/**
+ * What a retry of this failure must know. A provider that keeps its refusals by our key would repeat them for ever, so that it
+ * has another key; and the intent of a write that was certainly not done leaves nothing in doubt, for a rerun either.
+ */
+function afterFailure(run: CallRun, question: Question, ended: NotAnswered): OperationRecord | undefined {
+  const { refusals, failure, source } = ended;
+  const isKeyed = question.tool.sendsIdempotencyKey;
+  const isIntended = question.site !== undefined && !isKeyed && source === 'live';
+  if (isIntended ? failure.ending === 'ambiguous' : refusals === 0 || !isKeyed) return undefined;
   return operationOf(run, question, { state: 'retrying', tries: 0, refusals, waitUntil: null });
 }
 

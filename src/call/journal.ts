@@ -107,6 +107,14 @@ export class Journal {
     for (const operation of left.open.values()) if (mayBeMade(operation, keyed)) yield operation;
   }
 
+  /** A write that was made, or may have been, at this very site, and that has not been asked for again. */
+  madeAt(place: Place, site: Digest, keyed: boolean): OperationRecord | undefined {
+    const write = this.writeAt(place, site);
+    if (write === undefined) return undefined;
+    for (const made of this.writesMade(place, keyed)) if (made.callId === write.callId) return write;
+    return undefined;
+  }
+
   /** True where anything was begun for this call, whether or not it was given out. */
   hasBegun(place: Place, callId: Digest): boolean {
     return this.#left(place)?.begun.has(callId) === true;

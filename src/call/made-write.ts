@@ -37,8 +37,9 @@ function madeElsewhere(run: CallRun, question: Question): MadeWrite | undefined 
 function madeOtherwise(run: CallRun, question: Question): OperationRecord | undefined {
   const { scope, site, tool, inputDigest } = question;
   if (site === undefined) return undefined;
-  const own = run.codeChanged === true ? run.journal.writeAt(scope.place, site) : undefined;
-  const before = own ?? run.source?.writeAt(scope.place, site, tool.sendsIdempotencyKey);
+  const keyed = tool.sendsIdempotencyKey;
+  const own = run.codeChanged === true ? run.journal.madeAt(scope.place, site, keyed) : undefined;
+  const before = own ?? run.source?.madeAt(scope.place, site, keyed);
   return before === undefined || before.inputDigest === inputDigest ? undefined : before;
 }
 

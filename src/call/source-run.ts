@@ -92,11 +92,10 @@ export class SourceRuns {
   }
 
   /** A write that one of the runs made at this very site, and that has not been asked for here. */
-  writeAt(place: Place, site: Digest, keyed: boolean): OperationRecord | undefined {
+  madeAt(place: Place, site: Digest, keyed: boolean): OperationRecord | undefined {
     for (const { journal } of this.#runs) {
-      const write = journal.writeAt(place, site);
-      if (write === undefined) continue;
-      for (const made of journal.writesMade(place, keyed)) if (made.callId === write.callId) return write;
+      const write = journal.madeAt(place, site, keyed);
+      if (write !== undefined) return write;
     }
     return undefined;
   }

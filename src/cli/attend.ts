@@ -20,8 +20,10 @@ export async function attend(
   workspace: Workspace,
   order: { readonly run: RunRecord; readonly progress: boolean },
 ): Promise<Attended> {
-  const { clock, engine } = workspace;
+  const { clock, engine, children } = workspace;
   const began = clock.monotonic();
+  // What the run starts is worked on here, too, as long as somebody looks.
+  children.attend();
   const working = await engine.start(order.run.id);
   const waited = watchWaits(workspace, working, order.run.no);
   const view = new LiveView(terminal, clock, {
@@ -37,11 +39,16 @@ export async function attend(
   });
   const unlisten = onStopSignals(terminal, {
     first: `Stopping: calls in flight may end, up to 30 s; once more stops now. Then: callsheet runs resume ${order.run.id}`,
-    stop: () => working.interrupt(),
+    stop: () => {
+      working.interrupt();
+      children.interrupt();
+    },
   });
   if (order.progress) view.start();
   try {
     const outcome = await working.outcome;
+    if (children.count > 0) view.print(`${children.count} runs that it has started are still at work.`);
+    await children.settled();
     return { outcome, took: clock.monotonic() - began, live: liveFacts(working) };
   } finally {
     view.stop();

@@ -163,7 +163,7 @@ export class RowFeed {
   async #prepared(slice: FrameSlice, rows: readonly number[], states: Uint8Array | undefined): Promise<number[]> {
     const { datasetNo } = this.#frame.record;
     const parked = rows.filter((index) => states?.[index] === PARKED).map((index) => slice.first + index);
-    const waiting = parked.length === 0 ? undefined : await this.#host.stillWaiting?.(datasetNo, parked);
+    const waiting = parked.length === 0 ? undefined : await this.#host.waiting.still?.(datasetNo, parked);
     for (const ordinal of waiting ?? []) this.#leftParked(ordinal);
     const left = waiting === undefined ? [...rows] : rows.filter((index) => !waiting.has(slice.first + index));
     if (left.length > 0)

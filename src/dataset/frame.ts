@@ -152,7 +152,7 @@ async function admitValues(
   const { wish, source, admission } = from;
   const names = new Set<string>();
   // A generator may wait for an event like any other code of the play.
-  host.busy(false);
+  host.waiting.busy(false);
   for await (const piece of source.pieces()) {
     for (const item of piece) {
       const text = spoolText(wish.key, item, admission.size);
@@ -161,7 +161,7 @@ async function admitValues(
       if (admission.add(row, text)) await admission.flush();
     }
   }
-  host.busy(true);
+  host.waiting.busy(true);
   return [...names];
 }
 

@@ -47,25 +47,8 @@ export interface DatasetHost {
   closeRow(gate: Gate): void;
   /** False once the run is ending (fatal, interrupted, cancelled, suspended): start no further row. */
   admitting(): boolean;
-  /** Aborted when that happens. */
-  readonly halt: AbortSignal;
-  /** How long a row's own steps may still work once the row waits for something (ms). */
-  readonly stepGraceMs: number;
-  /**
-   * Whether the dataset can go on by itself: not while it is read from code that may wait, nor while all that is left of
-   * it is parked.
-   */
-  busy(isBusy: boolean): void;
-  /** All that is left of the dataset waits: for its scope that is like any other wait. */
-  waits(): void;
-  /** The rows among these parked ones that wait for nothing that has happened by now. They are woken like others. */
-  stillWaiting?(datasetNo: number, ordinals: readonly number[]): Promise<ReadonlySet<number>>;
-  /** How the run brings back parked rows of this dataset. */
-  onWake(datasetNo: number, wake: (ordinal: number) => void): void;
-  /** The record of a parked row is durable: from now on it may be woken, and is at once where its code `wantsMore`. */
-  rowParked(place: Place, wantsMore: boolean): void;
-  /** The row is completed or failed. */
-  rowEnded(place: Place): void;
+  /** How rows wait for what is outside. */
+  readonly waiting: RowWaiting;
   /**
    * True once a run-fatal error was raised: rows that end from then on are not recorded, since what their code caught and
    * made a value of may have been that error. Without it, every end of `admitting` counts as one.
@@ -89,6 +72,29 @@ export interface DatasetHost {
   }): void;
   /** Called when the counters of a dataset have changed; throttled by the run. */
   progress(snapshot: () => DatasetProgress): void;
+}
+
+/** What a dataset and its run tell each other of rows that wait. */
+export interface RowWaiting {
+  /** Aborted when the attempt is ending. */
+  readonly halt: AbortSignal;
+  /** How long a row's own steps may still work once the row waits for something (ms). */
+  readonly stepGraceMs: number;
+  /**
+   * Whether the dataset can go on by itself: not while it is read from code that may wait, nor while all that is left of
+   * it is parked.
+   */
+  busy(isBusy: boolean): void;
+  /** All that is left of the dataset waits: for its scope that is like any other wait. */
+  rests(): void;
+  /** The rows among these parked ones that wait for nothing that has happened by now. They are woken like others. */
+  still?(datasetNo: number, ordinals: readonly number[]): Promise<ReadonlySet<number>>;
+  /** How the run brings back parked rows of this dataset. */
+  onWake(datasetNo: number, wake: (ordinal: number) => void): void;
+  /** The record of a parked row is durable: from now on it may be woken, and is at once where its code `wantsMore`. */
+  parked(place: Place, wantsMore: boolean): void;
+  /** The row is completed or failed. */
+  ended(place: Place): void;
 }
 
 /** Counters of one dataset, from what was recorded. `total = queued + active + waiting + completed + failed + skipped`. */

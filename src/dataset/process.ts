@@ -60,13 +60,13 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     // A plan waits for nothing: it gives what there is.
     rest: host.planning === true ? undefined : (resting) => rest(host, what, resting),
   });
-  host.onWake(datasetNo, (ordinal) => {
+  host.waiting.onWake(datasetNo, (ordinal) => {
     counters.woke();
     feed.wake(ordinal);
     pool.woke();
   });
   const stir = (): void => pool.stir();
-  host.halt.addEventListener('abort', stir, { once: true });
+  host.waiting.halt.addEventListener('abort', stir, { once: true });
   let ended: RunFatalError | undefined;
   const stop = (error: RunFatalError): void => {
     if (ended !== undefined) return;
@@ -80,7 +80,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
   try {
     end = await pool.run();
   } finally {
-    host.halt.removeEventListener('abort', stir);
+    host.waiting.halt.removeEventListener('abort', stir);
     await records.drained();
     counters.unwatch();
     await feed.close();
@@ -92,7 +92,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
 
 /** All that is left is parked: the attempt may end, or somebody's answer brings rows back. */
 function rest(host: DatasetHost, { frame, counters }: ProcessWhat, resting: boolean): void {
-  host.busy(!resting);
+  host.waiting.busy(!resting);
   if (!resting) return;
   const { key, datasetNo } = frame.record;
   host.event({
@@ -102,7 +102,7 @@ function rest(host: DatasetHost, { frame, counters }: ProcessWhat, resting: bool
     datasetNo,
     data: JSON.stringify({ parked: counters.waiting }),
   });
-  host.waits();
+  host.waiting.rests();
 }
 
 /** What rows share, and where they report to. */

@@ -248,7 +248,7 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   /** Waits for all effects of the row, and for those that their ends set off. */
   #still(): Promise<void> {
     const { host } = this.#job;
-    return this.#gate.still(host.clock, host.stepGraceMs);
+    return this.#gate.still(host.clock, host.waiting.stepGraceMs);
   }
 
   /** The run has suspended this row: once nothing of it is in flight it gives its slot back, if it has not ended by then. */
@@ -275,7 +275,7 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     this.#gate.close();
     host.closeRow(this.#gate);
     const settled = host.takeRowCredits(datasetNo, this.ordinal);
-    if (state !== 'parked') host.rowEnded({ datasetNo, ordinal: this.ordinal });
+    if (state !== 'parked') host.waiting.ended({ datasetNo, ordinal: this.ordinal });
     // What a parked row has paid is in the journal, and is settled again by whoever runs it to its end.
     const credits = state === 'parked' ? 0 : settled;
     const traced = job.traced || error !== null;
@@ -314,6 +314,6 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
     counters.recorded(this, this.#state, this.#credits);
     // Its journal is on disk: whoever runs the row again finds all of it.
     const place = { datasetNo: this.#job.datasetNo, ordinal: this.ordinal };
-    if (this.#state === 'parked') this.#job.host.rowParked(place, this.#gate.wantsMore);
+    if (this.#state === 'parked') this.#job.host.waiting.parked(place, this.#gate.wantsMore);
   }
 }

@@ -161,19 +161,7 @@ export function testRun(options: TestRunOptions = {}): TestRun {
     },
     closeRow: () => {},
     admitting: () => admitting,
-    halt: halt.signal,
-    stepGraceMs: 1_000,
-    busy: (isBusy) => void run.busy.push(isBusy),
-    waits: () => {},
-    onWake: (_no, wake) => {
-      run.wake = wake;
-    },
-    rowParked: ({ ordinal }) => void run.parked.push(ordinal),
-    rowEnded: () => {},
-    ...(options.stillWaiting && {
-      stillWaiting: async (_no: number, ordinals: readonly number[]) =>
-        new Set(ordinals.filter((ordinal) => options.stillWaiting?.includes(ordinal))),
-    }),
+    waiting: waitingOf(run, halt.signal, options.stillWaiting),
     fatal: () => run.fatal.length > 0,
     prepareRows: async (_no, ordinals) => void run.prepared.push(...ordinals),
     raiseFatal: (error) => {
@@ -193,6 +181,28 @@ export function testRun(options: TestRunOptions = {}): TestRun {
       halt.abort();
     },
     idle: () => turns(),
+  };
+}
+
+function waitingOf(
+  run: { readonly busy: boolean[]; readonly parked: number[]; wake: (ordinal: number) => void },
+  halt: AbortSignal,
+  stillWaiting: readonly number[] | undefined,
+): DatasetHost['waiting'] {
+  return {
+    halt,
+    stepGraceMs: 1_000,
+    busy: (isBusy) => void run.busy.push(isBusy),
+    rests: () => {},
+    onWake: (_no, wake) => {
+      run.wake = wake;
+    },
+    parked: ({ ordinal }) => void run.parked.push(ordinal),
+    ended: () => {},
+    ...(stillWaiting && {
+      still: async (_no: number, ordinals: readonly number[]) =>
+        new Set(ordinals.filter((ordinal) => stillWaiting.includes(ordinal))),
+    }),
   };
 }
 

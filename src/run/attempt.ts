@@ -1,12 +1,11 @@
-import { Journal, Rereads, Settlements, SourceRuns } from '../call/index.ts';
-import { createRetryBudget } from '../governor/index.ts';
 import { CallCounters, type EventHub, type ObservedEvent } from '../observe/index.ts';
 import { durationMs, fatalForm, Scope } from '../scope/index.ts';
 import { type Play, RunFatalError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { type AttemptContext, type AttemptView, isReplay, type RunDeps, type RunOptions } from './attempt-context.ts';
-import { Boundaries } from './boundary.ts';
-import { ChildKeys } from './child.ts';
+import { attemptCalls } from './attempt-calls.ts';
+import type { AttemptContext, AttemptView, RunDeps } from './attempt-context.ts';
+import { openState } from './attempt-state.ts';
+import { ChildKeys } from './child-keys.ts';
 import { ancestryOf } from './child-run.ts';
 import { captureConsole } from './console.ts';
 import { playCtx, rowCtx } from './ctx.ts';
@@ -14,12 +13,11 @@ import { Datasets } from './datasets.ts';
 import { deepFrozen } from './deep-frozen.ts';
 import type { Ending, Lease } from './ending.ts';
 import { type Outcome, outcomeOf, type Settled, type Suspended } from './outcome.ts';
-import { ParkedRows } from './parked.ts';
 import { startProgress } from './progress.ts';
 import { asResult } from './result.ts';
+import type { RunOptions } from './run-options.ts';
 import { catchStrays } from './strays.ts';
 import { Suspension } from './suspension.ts';
-import { Waits } from './waits.ts';
 
 export interface AttemptParts {
   readonly run: RunRecord;
@@ -101,58 +99,20 @@ async function contextOf(
   parts: AttemptParts,
   { play, plays, options }: { play: Play; plays: readonly Play[]; options: RunOptions },
 ): Promise<AttemptView> {
-  const { run, ending, lease, hub } = parts;
+  const { run, ending } = parts;
   const attempt = run.attempt;
-  const fence = { runNo: run.no, attempt };
-  const emit = emitter(deps, run, hub);
+  const emit = emitter(deps, run, parts.hub);
   const counters = new CallCounters();
-  const journal = new Journal(deps.store.calls, run.no);
-  const boundaries = new Boundaries(deps.store.runs, deps.committer, run.no);
-  const waits = new Waits(deps.store.runs, deps.committer, run.no);
-  const parked = new ParkedRows(deps.store.runs, deps.clock, run.no);
-  await parked.open();
-  if (isReplay(run))
-    await Promise.all([
-      journal.open({ retryFailed: options.retryFailed === true }),
-      boundaries.load(0, [0]),
-      waits.load(0, [0]),
-    ]);
-  const source = await SourceRuns.open(deps.store, run);
-  const budget = await deps.budgets.open(deps.store, run);
-  const calls = {
-    process: deps.calls,
-    runId: run.id,
-    runNo: run.no,
-    play: run.play,
-    fence,
-    startedAt: run.startedAt ?? deps.clock.now(),
-    refresh: options.refresh === 'all' ? ('all' as const) : new Set(options.refresh),
-    journal,
-    source,
-    codeChanged: options.codeChanged === true,
-    resend: options.resend === true,
-    settlements: new Settlements(),
-    budget: budget.budget,
-    retries: createRetryBudget(),
-    rereads: new Rereads(deps.calls.rereadSecret),
-    signal: ending.kill,
-    halt: ending.halt,
-    assertGoing: () => {
-      ending.assertGoing();
-      lease.assertHeld(run.id);
-    },
-    raiseFatal: (error: RunFatalError) => ending.fatal(error),
-    event: emit,
-    ended: endedCalls({ counters, ending, emit }),
-  };
+  const state = await openState(deps, { run, options });
+  const { boundaries, waits, parked } = state;
   const context: AttemptContext = {
     deps,
     run,
     attempt,
     options,
-    scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence, gate: ending.gate }),
+    scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence: { runNo: run.no, attempt }, gate: ending.gate }),
     ending,
-    calls,
+    calls: attemptCalls(deps, { ...parts, options, emit, counters, state }),
     boundaries,
     waits,
     suspension: new Suspension(ending, deps.clock),
@@ -161,28 +121,13 @@ async function contextOf(
     plays,
     ancestry: await ancestryOf(deps.store.runs, run),
     children: new ChildKeys(),
-    closeBudget: budget.close,
+    closeBudget: state.budget.close,
     secrets: play.options.secrets ?? [],
     files: { largest: 0 },
     input: deepFrozen(JSON.parse(run.input)),
     emit,
   };
   return { context, counters };
-}
-
-/** Counts the calls that end, and tells of a failure that the play can no longer see. */
-function endedCalls(parts: {
-  readonly counters: CallCounters;
-  readonly ending: Ending;
-  readonly emit: AttemptContext['emit'];
-}): AttemptContext['calls']['ended'] {
-  const { counters, ending, emit } = parts;
-  return (call) => {
-    counters.add(call);
-    if (call.outcome !== 'failed' || !ending.finished || ending.reason !== undefined) return;
-    const message = `A call of ${call.tool} that the play did not await failed.`;
-    emit({ type: 'play.unawaited', level: 'warn', message });
-  };
 }
 
 function emitter(deps: RunDeps, run: RunRecord, hub: EventHub): AttemptContext['emit'] {

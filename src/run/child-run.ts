@@ -1,8 +1,9 @@
 import { canonicalJson, type Digest, digest, type Scope, timeId } from '../scope/index.ts';
 import { NonDeterministicPlayError } from '../sdk/index.ts';
 import { type NewRun, type RunRecord, StoreConflict, type Write } from '../store/index.ts';
-import type { AttemptContext, RunOptions } from './attempt-context.ts';
+import type { AttemptContext } from './attempt-context.ts';
 import { type AskedChild, type Child, childOf } from './child.ts';
+import type { RunOptions } from './run-options.ts';
 
 export interface StartedChild {
   readonly runId: string;

@@ -1,13 +1,13 @@
 import { type OpenedArtifact, validatePlayInput } from '../play/index.ts';
-import type { Gate, Scope } from '../scope/index.ts';
+import type { Scope } from '../scope/index.ts';
 import { CallsheetError, isPlay, type JsonValue, type Play, type PlayHandle } from '../sdk/index.ts';
 import type { AttemptContext } from './attempt-context.ts';
+import { MAX_CHILDREN_A_ROW } from './child-keys.ts';
 import { deepFrozen } from './deep-frozen.ts';
 import { asJson } from './json-result.ts';
 import { asResult } from './result.ts';
 
 const MAX_DEPTH = 8;
-const MAX_CHILDREN_A_ROW = 100;
 
 /** What `ctx.runPlay` and `ctx.runPlayAsync` are asked. */
 export interface AskedChild {
@@ -20,25 +20,6 @@ export interface Child {
   readonly key: string;
   readonly play: Play;
   readonly input: JsonValue;
-}
-
-/**
- * The keys of the children of each row.
- *
- * Invariant: a row counts a key once, however often it asks for it; the run outside rows counts none.
- */
-export class ChildKeys {
-  readonly #byRow = new WeakMap<Gate, Set<string>>();
-
-  /** False where the row has as many children as it may. */
-  admit(scope: Scope, key: string): boolean {
-    if (!scope.inRow) return true;
-    const keys = this.#byRow.get(scope.gate) ?? new Set();
-    this.#byRow.set(scope.gate, keys);
-    if (keys.size >= MAX_CHILDREN_A_ROW && !keys.has(key)) return false;
-    keys.add(key);
-    return true;
-  }
 }
 
 /**
@@ -61,22 +42,19 @@ export async function childOf(context: AttemptContext, scope: Scope, asked: Aske
   const line = [...ancestry, play.name].join(' > ');
   if (ancestry.includes(play.name))
     throw refused(
-      key,
-      play,
+      { key, play },
       `it is one of its own ancestors (${line})`,
       'Break the cycle: a play that runs itself never ends.',
     );
   if (ancestry.length > MAX_DEPTH)
     throw refused(
-      key,
-      play,
+      { key, play },
       `it would be ${ancestry.length} plays deep (${line}); at most ${MAX_DEPTH} are`,
       'Call the inner play from higher up.',
     );
   if (!context.children.admit(scope, `${key}:${play.name}`))
     throw refused(
-      key,
-      play,
+      { key, play },
       `the row has ${MAX_CHILDREN_A_ROW} children already`,
       'Put the inner items into a dataset of their own, with the outer key as a field.',
     );
@@ -100,7 +78,7 @@ function playOf(plays: OpenedArtifact['all'], asked: PlayHandle | string): Play 
   );
 }
 
-function refused(key: string, play: Play, why: string, next: string): CallsheetError {
+function refused({ key, play }: Pick<Child, 'key' | 'play'>, why: string, next: string): CallsheetError {
   return new CallsheetError('CHILD_REFUSED', `Child '${key}' (${play.name}) is not run: ${why}.`, {
     details: { key, play: play.name },
     next: [next],

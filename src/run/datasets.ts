@@ -42,7 +42,7 @@ export class Datasets implements AttemptDatasets {
 
   host(scope: Scope): DatasetHost {
     const context = this.#context();
-    const { deps, run, ending, calls, boundaries, options, waits, suspension, parked } = context;
+    const { deps, run, ending, options, suspension } = context;
     // Stands for this dataset, whatever it is called.
     const dataset = {};
     return {
@@ -73,42 +73,14 @@ export class Datasets implements AttemptDatasets {
         };
         running.then(ended, ended);
       },
-      busy: (isBusy) => suspension.busy(dataset, isBusy),
-      waits: () => suspension.blocked(scope, false),
-      halt: ending.halt,
-      stepGraceMs: STEP_GRACE_MS,
-      stillWaiting: async (datasetNo, ordinals) => {
-        const still = await waits.stillOpen(datasetNo, ordinals, deps.clock.now());
-        for (const [ordinal, until] of still) parked.add({ datasetNo, ordinal }, until);
-        return new Set(still.keys());
-      },
-      onWake: (datasetNo, wake) => parked.onWake(datasetNo, wake),
-      rowEnded: (place) => waits.forget(place),
-      rowParked: (place, wantsMore) => {
-        const until = waits.earliest(place);
-        waits.forget(place);
-        parked.add(place, wantsMore ? Number.NEGATIVE_INFINITY : until);
-      },
+      waiting: rowWaiting(context, scope, dataset),
       rowCtx: (at) => this.#rowCtx(context, at),
       openRow: (suspended) => ending.openRow(suspended),
       closeRow: (gate) => ending.closeRow(gate),
       admitting: () => ending.going,
       fatal: () => ending.reason?.kind === 'fatal',
-      prepareRows: async (datasetNo, ordinals) => {
-        await Promise.all([
-          calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),
-          boundaries.load(datasetNo, ordinals),
-          waits.load(datasetNo, ordinals),
-          calls.source?.load(datasetNo, ordinals),
-        ]);
-      },
+      ...rowRecords(context),
       raiseFatal: (error) => ending.fatal(error),
-      takeRowCredits: (datasetNo, ordinal) => {
-        calls.journal.forget({ datasetNo, ordinal });
-        calls.source?.forget({ datasetNo, ordinal });
-        boundaries.forget(datasetNo, ordinal);
-        return calls.settlements.take(datasetNo, ordinal);
-      },
       placeOf,
       event: (event) => context.emit(event),
       progress: (snapshot) => {
@@ -117,6 +89,54 @@ export class Datasets implements AttemptDatasets {
       },
     };
   }
+}
+
+/** Rows wait through the run: its waits, what is parked, and when all of it is suspended. */
+function rowWaiting(context: AttemptContext, scope: Scope, dataset: object): DatasetHost['waiting'] {
+  const { deps, ending, waits, suspension, parked } = context;
+  return {
+    halt: ending.halt,
+    stepGraceMs: STEP_GRACE_MS,
+    busy: (isBusy) => suspension.busy(dataset, isBusy),
+    rests: () => suspension.blocked(scope, false),
+    still: async (datasetNo, ordinals) => {
+      const still = await waits.stillOpen(datasetNo, ordinals, deps.clock.now());
+      for (const [ordinal, until] of still) parked.add({ datasetNo, ordinal }, until);
+      return new Set(still.keys());
+    },
+    onWake: (datasetNo, wake) => parked.onWake(datasetNo, wake),
+    parked: (place, wantsMore) => {
+      const until = waits.earliest(place);
+      waits.forget(place);
+      parked.add(place, wantsMore ? Number.NEGATIVE_INFINITY : until);
+    },
+    ended: (place) => waits.forget(place),
+  };
+}
+
+/** What earlier attempts, or the run that this one repeats, recorded of rows. */
+function rowRecords({
+  calls,
+  boundaries,
+  options,
+  waits,
+}: AttemptContext): Pick<DatasetHost, 'prepareRows' | 'takeRowCredits'> {
+  return {
+    prepareRows: async (datasetNo, ordinals) => {
+      await Promise.all([
+        calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),
+        boundaries.load(datasetNo, ordinals),
+        waits.load(datasetNo, ordinals),
+        calls.source?.load(datasetNo, ordinals),
+      ]);
+    },
+    takeRowCredits: (datasetNo, ordinal) => {
+      calls.journal.forget({ datasetNo, ordinal });
+      calls.source?.forget({ datasetNo, ordinal });
+      boundaries.forget(datasetNo, ordinal);
+      return calls.settlements.take(datasetNo, ordinal);
+    },
+  };
 }
 
 /** Where the rows of a rerun with `--column` begin. */

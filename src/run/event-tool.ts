@@ -48,7 +48,10 @@ export async function callEventTool(
   const first = await context.waits.arm(scope, wait);
   if (first.armedAt === wait.armedAt) announce(context, call, first);
   const asked = await ask(context, call, first);
-  const stands = await waitFor(context, scope, wait, () => takeBack(context, call, { wait: first, asked }));
+  const stands = await waitFor(context, scope, {
+    wait,
+    beforeTimeout: () => takeBack(context, call, { wait: first, asked }),
+  });
   if (stands === 'open') return 'open';
   return { value: await eventResult(context, call, { stands, asked }) };
 }

@@ -16,6 +16,8 @@ export interface AttemptOrder {
   readonly ending: Ending;
   readonly hub: EventHub;
   readonly onView?: (view: AttemptView) => void;
+  /** An interrupted run goes back to whoever works on due runs, instead of being left to who stopped it. */
+  readonly handsBack?: boolean;
 }
 
 /** Takes the lease of a run, makes one attempt and writes down how it ended. Rejects only where no attempt was made. */
@@ -30,7 +32,7 @@ export async function executeAttempt(deps: RunDeps, order: AttemptOrder): Promis
       hub: order.hub,
       ...(order.onView && { onView: order.onView }),
     });
-    return await writeOutcome(deps, run, outcome);
+    return await writeOutcome(deps, { run, handsBack: order.handsBack === true }, outcome);
   } finally {
     stopHeart();
   }
@@ -93,7 +95,13 @@ const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {
 };
 
 /** Writes how the attempt ended; a failed write is itself how it ended. */
-async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Promise<Outcome> {
+async function writeOutcome(
+  deps: RunDeps,
+  { run, handsBack }: { readonly run: RunRecord; readonly handsBack: boolean },
+  outcome: Outcome,
+): Promise<Outcome> {
+  const isBack = outcome.kind === 'interrupted' && handsBack;
+  const at = deps.clock.now();
   const fence = { runNo: run.no, attempt: run.attempt };
   try {
     const releases = outcome.kind === 'failed' || outcome.kind === 'cancelled';
@@ -102,11 +110,11 @@ async function writeOutcome(deps: RunDeps, run: RunRecord, outcome: Outcome): Pr
       {
         kind: 'runState',
         fence,
-        status: STATUS[outcome.kind],
-        at: deps.clock.now(),
+        status: isBack ? 'queued' : STATUS[outcome.kind],
+        at,
         error: outcome.kind === 'failed' ? errorText(outcome.error) : null,
         result: outcome.kind === 'completed' ? JSON.stringify(outcome.result) : null,
-        wakeAt: outcome.kind === 'suspended' ? outcome.wakeAt : null,
+        wakeAt: outcome.kind === 'suspended' ? outcome.wakeAt : isBack ? at : null,
         ...(outcome.kind === 'suspended' && { seenSignal: outcome.seenSignal }),
       },
     ]);

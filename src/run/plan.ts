@@ -5,14 +5,15 @@ import { CallCounters } from '../observe/index.ts';
 import { Halted, Scope } from '../scope/index.ts';
 import type { JsonValue, Play } from '../sdk/index.ts';
 import { createCommitter, MemoryStore, type RunRecord } from '../store/index.ts';
-import type { AttemptContext, RunDeps, RunOptions } from './attempt-context.ts';
+import type { AttemptContext, RunDeps } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
-import { ChildKeys } from './child.ts';
+import { ChildKeys } from './child-keys.ts';
 import { captureConsole } from './console.ts';
 import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import { Ending } from './ending.ts';
 import { ParkedRows } from './parked.ts';
+import type { RunOptions } from './run-options.ts';
 import { Suspension } from './suspension.ts';
 import { Waits } from './waits.ts';
 

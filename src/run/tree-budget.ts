@@ -1,6 +1,6 @@
 import { type Budget, createBudget } from '../governor/index.ts';
 import type { RunRecord, Store } from '../store/index.ts';
-import type { RunOptions } from './attempt-context.ts';
+import type { RunOptions } from './run-options.ts';
 
 interface Shared {
   readonly budget: Budget;

@@ -29,7 +29,9 @@ export async function sleepFor(
   const now = context.deps.clock.now();
   const { path } = scope;
   const wait = { key, kind: 'sleep' as const, label, path, inputDigest, event: null, rowKey: null };
-  const stands = await waitFor(context, scope, { ...wait, deadline: now + ms, policy: 'null', armedAt: now });
+  const stands = await waitFor(context, scope, {
+    wait: { ...wait, deadline: now + ms, policy: 'null', armedAt: now },
+  });
   return stands === 'open' ? 'open' : { value: undefined };
 }
 
@@ -49,16 +51,18 @@ export async function awaitEvent(
   context.planning?.('event', asked.key, scope);
   const now = context.deps.clock.now();
   const stands = await waitFor(context, scope, {
-    key,
-    kind: 'event',
-    label: asked.key,
-    path: scope.path,
-    inputDigest,
-    event,
-    rowKey: scope.rowName,
-    deadline: timeout === undefined ? null : now + timeout,
-    policy: onTimeout,
-    armedAt: now,
+    wait: {
+      key,
+      kind: 'event',
+      label: asked.key,
+      path: scope.path,
+      inputDigest,
+      event,
+      rowKey: scope.rowName,
+      deadline: timeout === undefined ? null : now + timeout,
+      policy: onTimeout,
+      armedAt: now,
+    },
   });
   if (stands === 'open') return 'open';
   if (stands.state === 'answered') return { value: JSON.parse(stands.payload ?? 'null') as JsonValue };
@@ -109,8 +113,7 @@ function checkedWait({ key, options }: { readonly key: string; readonly options:
 export async function waitFor(
   context: AttemptContext,
   scope: Scope,
-  wait: NewWait,
-  beforeTimeout?: () => Promise<void>,
+  { wait, beforeTimeout }: { readonly wait: NewWait; readonly beforeTimeout?: () => Promise<void> },
 ): Promise<WaitRecord | 'open'> {
   const { ending, waits, suspension, calls } = context;
   const { clock } = context.deps;

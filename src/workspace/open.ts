@@ -92,10 +92,7 @@ async function open(options: OpenOptions): Promise<Workspace> {
   const loaded = await loadConfig(paths.dir, paths.modules);
   const { config } = loaded;
   const mode = options.fixtures === undefined ? 'live' : 'fixture';
-  const own = [...loaded.tools, ...(options.tools ?? [])];
-  const tools = own.concat(builtinTools({ tools: own, providers: config.providers }));
-  const catalogue = buildCatalogue({ tools, ...(config.providers && { providers: config.providers }), mode });
-  await catalogue.prepare();
+  const catalogue = await catalogueOf([...loaded.tools, ...(options.tools ?? [])], config, mode);
   const secrets = secretsOf(paths, env);
   const { store, rescue, bringBack } = await openStore(paths, { clock, chance });
   const sandbox = await sandboxOf({ env, mode, catalogue, ledgerFile: paths.sandboxLedger }).catch(async (error) => {
@@ -140,6 +137,14 @@ async function open(options: OpenOptions): Promise<Workspace> {
   } as const;
   keepHeapSmall();
   return { ...parts, close: () => closeAll({ transport, sandbox, store, committer }) };
+}
+
+async function catalogueOf(own: readonly Tool[], config: CallsheetConfig, mode: Workspace['mode']): Promise<Catalogue> {
+  const { providers } = config;
+  const tools = own.concat(builtinTools({ tools: own, providers }));
+  const catalogue = buildCatalogue({ tools, ...(providers && { providers }), mode });
+  await catalogue.prepare();
+  return catalogue;
 }
 
 /** The store, once all answers are in it that it could not take before. */

@@ -1,12 +1,10 @@
 import { frameName } from '../dataset/index.ts';
-import { statusIn } from '../report/index.ts';
 import type { RunOptions } from '../run/index.ts';
 import { IDENTITY_FORMAT, timeId } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { otherCode } from './code.ts';
+import { assertLeftAlone, otherCode } from './code.ts';
 import type { Workspace } from './open.ts';
-import { reportSource } from './report-source.ts';
 import { mostCredits } from './rerun-cost.ts';
 import { type ChosenRows, chooseRows, type RowChoice } from './rerun-rows.ts';
 import { existingRun } from './runs.ts';
@@ -40,7 +38,7 @@ export interface PreparedRerun {
  * COLUMN_MISSING, TOOL_NOT_FOUND, and RERUN_EMPTY where no row is left to be done.
  */
 export async function prepareRerun(workspace: Workspace, source: RunRecord, order: RerunOrder): Promise<PreparedRerun> {
-  if (statusIn(reportSource(workspace), source) === 'running') throw held(source);
+  assertLeftAlone(workspace, source, 'a rerun begins with what a run has come to');
   const { refresh = [] } = order;
   const named = refresh === 'all' ? [] : refresh.map((id) => workspace.catalogue.get(id));
   const writes = named.filter(({ definition: { effect } }) => effect === 'write' || typeof effect === 'function');
@@ -103,17 +101,6 @@ export async function newRerun(workspace: Workspace, prepared: PreparedRerun): P
     { kind: 'copyRun', fromRunNo: source.no, toRunId: id, again },
   ]);
   return existingRun(workspace, id);
-}
-
-function held({ id, owner }: RunRecord): CallsheetError {
-  return new CallsheetError(
-    'RUN_HELD',
-    `Another process (${owner ?? 'unknown'}) is working on ${id}: a rerun begins with what a run has come to.`,
-    {
-      details: { runId: id, owner },
-      next: [`callsheet runs watch ${id}`, `callsheet runs cancel ${id}`],
-    },
-  );
 }
 
 function nothingChosen({ id }: RunRecord): CallsheetError {

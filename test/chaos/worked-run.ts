@@ -48,7 +48,7 @@ export async function workedRun(order: WorkOrder): Promise<WorkedRun> {
   // Told at the end.
   answering.catch(() => {});
   const lots = [...order.lots];
-  for (;;) {
+  while (!isFinished(dir)) {
     starts.push(Date.now());
     const worker = startCli(dir, ['worker'], { env: sandbox.env });
     const lot = lots.shift();
@@ -56,8 +56,8 @@ export async function workedRun(order: WorkOrder): Promise<WorkedRun> {
     const finished = await Promise.race([worker.ended.then(() => false), familyFinished(dir, moment)]);
     if (finished) worker.kill('SIGTERM');
     const { signal, exit, stderr } = await worker.ended;
-    if (signal !== 'SIGKILL' && exit !== 0) throw new Error(`a worker ended with ${exit}: ${stderr}`);
-    if (finished) break;
+    if (signal !== 'SIGKILL' && exit !== 0) throw new Error(`a worker ended with ${exit ?? signal}: ${stderr}`);
+    if (signal !== 'SIGKILL') break;
     recorded.push(new Set(recordedQuestions(dir)));
     intended.push(intendedWrites(dir));
   }
@@ -102,9 +102,13 @@ async function familyFinished(dir: string, moment: Moment | undefined): Promise<
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, 100));
     if (moment?.isAlive() === false) return new Promise(() => {});
-    const [left] = rowsOf(dir, 'SELECT count(*) AS n FROM runs WHERE status < 3');
-    if (left?.n === 0) return true;
+    if (isFinished(dir)) return true;
   }
+}
+
+/** True where no run of the workspace is queued, running or waiting. */
+function isFinished(dir: string): boolean {
+  return rowsOf(dir, 'SELECT 1 FROM runs WHERE status < 3 LIMIT 1').length === 0;
 }
 
 /** Writes that an attempt was about to make, or had made, and whose outcome nobody has written down. */

@@ -154,6 +154,7 @@ describe('a run under changed code', () => {
         expect(failures[0]?.message).toMatch(told);
         // A rerun of that one knows that its code is not that of the run that sent them.
         await rerun(workspace, made.run, { failed: true });
+        await rerun(workspace, made.run, { failed: true, code: FILE });
         expect(sent).toHaveLength(3);
       }
       const kept = await rerun(workspace, first.run, { code: FILE, resend: true, rows: ['1'] });
@@ -168,6 +169,21 @@ describe('a run under changed code', () => {
       expect([resent.result.length, await failuresOf(workspace, resent.run), sent.length]).toEqual([3, [], 9]);
     },
   );
+
+  verifies('CODE-WRITE-1', 'sends a write in another form where the provider has refused it as it was', async () => {
+    const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' }, ({ n }) => {
+      if (n === 1) throw endsAs('rejected');
+      return 'ok';
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { run } = await runPlay(workspace, play(column('sent', call('s', 'acme.send'))), { file: FILE });
+    playFile(workspace, play(column('sent', call('s', 'acme.send', '{ n: row.n + 10 }'))), { file: FILE });
+    const again = await rerun(workspace, run, { code: FILE, failed: true });
+    expect(await failuresOf(workspace, again.run)).toEqual([]);
+    expect([again.result[1], sent.length]).toEqual([{ sent: 'ok' }, 4]);
+    const resumed = await goOn(workspace, run.id, { retryFailed: true });
+    expect([resumed.result[1], sent.length]).toEqual([{ sent: 'ok' }, 5]);
+  });
 
   verifies('CODE-REFUSED-1', 'is refused where it is another play, or keys a dataset otherwise', async () => {
     const { tool, sent } = countedTool();
@@ -187,6 +203,11 @@ describe('a run under changed code', () => {
     });
     await expect(goOn(workspace, run.id, {})).rejects.toMatchObject({ code: 'PLAY_INPUT_INVALID' });
     expect(await existingRun(workspace, run.id)).toMatchObject({ artifact: run.artifact, options: run.options });
+    const held = await queued(workspace, play(FOUND), { file: 'held.play.ts' });
+    const { hub: _hub, ...working } = await workspace.engine.start(held.id);
+    await working.begun;
+    await expect(goOn(workspace, held.id, { file: 'held.play.ts' })).rejects.toMatchObject({ code: 'RUN_HELD' });
+    await working.outcome;
     const { mostCredits } = await prepareRerun(workspace, run, { cwd: workspace.paths.dir, code: FILE });
     expect(mostCredits).toBe(3);
     expect((await prepareRerun(workspace, run, { cwd: workspace.paths.dir })).mostCredits).toBe(0);

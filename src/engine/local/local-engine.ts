@@ -49,17 +49,16 @@ export class LocalEngine implements Engine {
 
   /** Attempts, one after the other while the run is due again at once. */
   async #work(now: InHand, order: StartOrder): Promise<Outcome> {
-    let outcome = await this.#attempt(now, order.after);
+    let outcome = await this.#attempt(now, order);
     while (await this.#isDueAgain(now, outcome)) {
       try {
-        outcome = await this.#attempt(now);
+        outcome = await this.#attempt(now, { handsBack: order.handsBack === true });
       } catch (error) {
         // Somebody else took it up in the pause: for this process it ended with that.
         if (error instanceof CallsheetError && error.code === 'RUN_HELD') break;
         throw error;
       }
     }
-    if (outcome.kind === 'interrupted' && order.handsBack === true) await this.#handBack(now.runId);
     return outcome;
   }
 
@@ -74,7 +73,7 @@ export class LocalEngine implements Engine {
     return now.ending.going;
   }
 
-  async #attempt(now: InHand, after?: number): Promise<Outcome> {
+  async #attempt(now: InHand, { after, handsBack = false }: StartOrder): Promise<Outcome> {
     const { runId, ending, hub } = now;
     const run = await this.#run(runId);
     if (after !== undefined && run.attempt !== after) throw held(run);
@@ -91,26 +90,18 @@ export class LocalEngine implements Engine {
       now.begun.resolve();
     };
     try {
-      return await executeAttempt(this.#deps, { runId, owner, takeOver, ending, hub, onView });
+      return await executeAttempt(this.#deps, {
+        runId,
+        owner,
+        takeOver,
+        ending,
+        hub,
+        onView,
+        handsBack,
+      });
     } catch (error) {
       if (isOvertaken(error)) throw held(await this.#run(runId));
       throw error;
-    }
-  }
-
-  /** Of an interrupted run: whoever works on due runs may go on with it at once. */
-  async #handBack(runId: string): Promise<void> {
-    const run = await this.#run(runId);
-    if (run.status !== 'running' || run.owner !== null) return;
-    const at = this.#deps.clock.now();
-    const fence = { runNo: run.no, attempt: run.attempt };
-    try {
-      await this.#deps.committer.commit([
-        { kind: 'runState', fence, status: 'queued', at, error: null, result: null, wakeAt: at },
-      ]);
-    } catch (error) {
-      // Somebody has taken it up already.
-      if (!isOvertaken(error)) throw error;
     }
   }
 

@@ -72,9 +72,11 @@ export function runs(current: () => StoreUnderTest): void {
     const { store } = current();
     const fence = await startedRun(store);
     const ended = { status: 'failed' as const, at: AT + 1, error: '{"code":"X"}', result: null, wakeAt: null };
-    await committed(store, { kind: 'runState', fence, ...ended });
+    await committed(store, { kind: 'cancel', runId: 'run_1' }, { kind: 'runState', fence, ...ended });
     await committed(store, lease('run_1', 2));
-    expect(await store.runs.run('run_1')).toMatchObject({ status: 'running', error: null, finishedAt: null });
+    expect(await store.runs.run('run_1')).toMatchObject({
+      ...{ status: 'running', error: null, finishedAt: null, cancelRequested: false },
+    });
   });
 
   it('remembers options and a request to cancel', async () => {

@@ -132,6 +132,8 @@ function takeLease(data: MemoryData, write: WriteOf<'lease'>, undo: Undo): void 
     owner: write.owner,
     leaseUntil: write.until,
     status: 'running',
+    // What a run was asked that ended before it could heed it is not asked of the next attempt.
+    cancelRequested: run.cancelRequested && run.status !== 'completed' && run.status !== 'failed',
     startedAt: run.startedAt ?? write.now,
     finishedAt: null,
     wakeAt: null,

@@ -55,7 +55,7 @@ export default definePlay('stop-anywhere', async (ctx, input: { csv: string; beg
     .withColumn('answer', async (row, ctx) => {
       if (Number(row.n) % 5 === 0) await ctx.sleep('40ms');
       if (Number(row.n) % 5 === 2) await ctx.sleep('2500ms');
-      if (Number(row.n) % 4 !== 1) return null;
+      if (Number(row.n) % 8 !== 1) return null;
       const answer = await ctx.waitForEvent('reply', { event: 'reply' });
       return (answer as { said: string }).said;
     })

@@ -5,7 +5,9 @@ import { runStatus } from '../codes.ts';
 import type { Database } from '../driver.ts';
 
 const SELECT = 'SELECT no, attempt, owner, lease_until FROM runs WHERE id = ?';
-const UPDATE = `UPDATE runs SET attempt = ?, owner = ?, lease_until = ?, status = ?, started_at = coalesce(started_at, ?),
+// What a run was asked that ended before it could heed it is not asked of the next attempt.
+const ENDED = `status IN (${runStatus.number('completed')}, ${runStatus.number('failed')})`;
+const UPDATE = `UPDATE runs SET cancel_requested = CASE WHEN ${ENDED} THEN 0 ELSE cancel_requested END, attempt = ?, owner = ?, lease_until = ?, status = ?, started_at = coalesce(started_at, ?),
   finished_at = NULL, wake_at = NULL, error = NULL, result = NULL WHERE no = ?`;
 
 /** Starts the next attempt. Throws StoreConflict 'lease' or 'run-missing'. */
