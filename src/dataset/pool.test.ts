@@ -127,6 +127,65 @@ describe('the pool of rows in flight', () => {
     expect(bench.started).toEqual([0, 1, 2]);
   });
 
+  verifies(
+    'SUSPEND-READMIT-1',
+    'a parked item that was woken starts before any other, past the limit of parked ones',
+    async () => {
+      const woken: number[] = [];
+      const rests: boolean[] = [];
+      let next = 0;
+      const bench = poolOf(0, {
+        limit: 2,
+        maxParked: 2,
+        take: () => woken.shift() ?? (next < 6 ? next++ : undefined),
+        rest: (resting) => void rests.push(resting),
+      });
+      const end = bench.pool.run();
+      for (let parked = 0; parked < 2; parked++) {
+        await turns(1);
+        bench.pool.park(1);
+      }
+      await turns(1);
+      expect([bench.started, rests]).toEqual([[0, 1, 2], []]);
+      bench.pool.park(1);
+      await turns(1);
+      expect([bench.started, rests]).toEqual([[0, 1, 2], [true]]);
+      woken.push(1);
+      bench.pool.woke();
+      await turns(1);
+      expect([bench.started, rests]).toEqual([
+        [0, 1, 2, 1],
+        [true, false],
+      ]);
+      woken.push(0, 2);
+      bench.pool.woke();
+      bench.pool.woke();
+      await turns(1);
+      expect(bench.started).toEqual([0, 1, 2, 1, 0]);
+      for (let left = 0; left < 6; left++) {
+        bench.pool.release(1);
+        await turns(1);
+      }
+      expect(await end).toBe('drained');
+      expect(bench.started.toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 4, 5]);
+    },
+  );
+
+  it('rejects with the error that stops it while the end of its source is awaited', async () => {
+    let end: (more: boolean) => void = () => {};
+    const bench = poolOf(0, {
+      fill: () =>
+        new Promise<boolean>((resolve) => {
+          end = resolve;
+        }),
+    });
+    const run = bench.pool.run();
+    await turns(1);
+    bench.pool.stop(new Error('a row failed'));
+    end(false);
+    await expect(run).rejects.toThrow('a row failed');
+  });
+
   verifies('SUSPEND-ROW-1', 'a parked item frees its slot, and too many of them stop further starts', async () => {
     const bench = poolOf(10, { limit: 2, maxParked: 3 });
     const end = bench.pool.run();

@@ -101,7 +101,8 @@ export class Pool<Item> {
 
   async run(): Promise<PoolEnd> {
     const { options, turn } = { options: this.#options, turn: new Turn(this.#options.clock) };
-    let next: Item | undefined;
+    // Taken, and held back until there is room: one that was woken goes before any other.
+    const held: { woken: Item | undefined; other: Item | undefined } = { woken: undefined, other: undefined };
     for (;;) {
       this.#stirred = false;
       if (this.#failure !== undefined) throw this.#failure.error;
@@ -111,27 +112,29 @@ export class Pool<Item> {
         await room;
         continue;
       }
-      next ??= options.take();
-      if (next === undefined) {
+      const kind = this.#woken > 0 ? 'woken' : 'other';
+      if (this.#crowded()) {
+        if (this.#inFlight > 0) await this.#change();
+        else if (!(await this.#rested())) return 'parked';
+        continue;
+      }
+      held[kind] ??= options.take();
+      const item = held[kind];
+      if (item === undefined) {
         if (await options.fill()) continue;
         const end = await this.#nothingToStart();
         if (end !== undefined) return end;
         continue;
       }
-      const bytes = options.bytes(next);
+      const bytes = options.bytes(item);
       if (this.#full(bytes)) {
         await this.#change();
         continue;
       }
-      if (this.#crowded() && this.#inFlight === 0) {
-        if (!(await this.#rested())) return 'parked';
-        continue;
-      }
       this.#inFlight++;
       this.#bytesInFlight += bytes;
-      if (this.#woken > 0) this.#woken--;
-      const item = next;
-      next = undefined;
+      if (kind === 'woken') this.#woken--;
+      held[kind] = undefined;
       options.start(item);
       if (turn.over()) await turn.pass();
     }
@@ -139,7 +142,7 @@ export class Pool<Item> {
 
   /** Waits for a change; an end where none can come. */
   async #nothingToStart(): Promise<PoolEnd | undefined> {
-    if (this.#woken > 0) return undefined;
+    if (this.#woken > 0 || this.#failure !== undefined) return undefined;
     if (this.#inFlight > 0) {
       await this.#change();
       return undefined;
@@ -165,7 +168,7 @@ export class Pool<Item> {
   #full(bytes: number): boolean {
     if (this.#inFlight === 0) return false;
     const { limit, maxBytes } = this.#options;
-    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes || this.#crowded();
+    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes;
   }
 
   #change(): Promise<void> {

@@ -10,13 +10,16 @@ function source(errors: readonly object[]): ReportSource {
   return {
     datasets: { frames: async () => [{ datasetNo: 1, key: 'people' }] },
     report: {
+      operationsOfRun: async () => [],
       failedRows: async (_run: number, _no: number, { afterOrdinal, limit }: { afterOrdinal: number; limit: number }) =>
         rows.filter((row) => row.ordinal > afterOrdinal).slice(0, limit),
     },
+    now: () => 0,
+    isGone: () => false,
   } as unknown as ReportSource;
 }
 
-const run = { id: 'run_1', no: 1, error: null } as unknown as RunRecord;
+const run = { id: 'run_1', no: 1, error: null, status: 'completed' } as unknown as RunRecord;
 
 describe('failed rows', () => {
   verifies(

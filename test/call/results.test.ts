@@ -270,7 +270,10 @@ describe('the catalogue of a workspace', () => {
       });
       const workspace = await openTest(dir);
       const ids = workspace.catalogue.list().map(({ id }) => id);
-      expect(ids.toSorted()).toEqual(['cfg.one', 'file.default', 'file.one', 'file.two']);
+      expect(ids.toSorted()).toEqual([
+        ...['cfg.one', 'file.default', 'file.one', 'file.two'],
+        ...['human_approval', 'slack_message_with_hitl'],
+      ]);
       expect(workspace.catalogue.get('file.two').account.name).toBe('team-a');
       const { result } = await runPlay(
         workspace,

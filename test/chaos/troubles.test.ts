@@ -2,10 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, expect } from 'vitest';
-import { cli, cliJson, type Json, jsonOf, startCli } from '../e2e/harness/cli.ts';
+import { cliJson, type Json, jsonOf, startCli } from '../e2e/harness/cli.ts';
 import { finderFiles, peopleCsv } from '../e2e/harness/finder.ts';
 import { type Files, folder } from '../e2e/harness/folders.ts';
-import { countsOf, questionOf, recordedQuestions, rowsOf } from '../e2e/harness/judge.ts';
+import { countsOf, questionOf, recordedQuestions } from '../e2e/harness/judge.ts';
 import { watchedSandbox } from '../e2e/harness/watched-sandbox.ts';
 import { verifies } from '../requirements.ts';
 

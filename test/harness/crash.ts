@@ -38,7 +38,12 @@ export function crashingEngine(
     flush: () => (over ? never() : workspace.committer.flush()),
   };
   const calls = { ...workspace.deps.calls, committer, claims: new Claims() };
-  return { engine: new LocalEngine({ ...workspace.deps, committer, calls }), dead: end.opened, isDead: () => over, die };
+  return {
+    engine: new LocalEngine({ ...workspace.deps, committer, calls }),
+    dead: end.opened,
+    isDead: () => over,
+    die,
+  };
 }
 
 /** Makes the first attempt of a run and resolves when its process is dead and what it had handed over is on disk. */

@@ -223,7 +223,7 @@ describe('resuming', () => {
         const later = await openTest(dir, { clock: laterClock() });
         const entry = {
           key: 'k' as never,
-          kind: 'child' as const,
+          kind: 'telepathy' as never,
           label: 'enrich',
           path: '',
           inputDigest: 'd' as never,
@@ -234,7 +234,7 @@ describe('resuming', () => {
         await later.committer.commit([{ kind: 'boundary', fence: { runNo: run.no, attempt: 1 }, place, entry }]);
         const { outcome } = await attempt(later, run.id);
         expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'BOUNDARY_UNKNOWN' } });
-        expect(outcome.kind === 'failed' && outcome.error.message).toContain("'child' ('enrich')");
+        expect(outcome.kind === 'failed' && outcome.error.message).toContain("'telepathy' ('enrich')");
         await later.close();
       }
     },
