@@ -24,7 +24,6 @@ export function receiptWrite(
       version: tool.version,
       toolDigest: tool.digest,
       account: tool.account.key,
-      inputDigest: question.inputDigest,
       input: question.inputText,
       raw: JSON.stringify(bought.raw),
       at: run.process.clock.now(),

@@ -52,7 +52,6 @@ export async function recordedFetch(context: AttemptContext, scope: Scope, asked
       callId: key,
       tool: 'ctx.fetch',
       label,
-      inputDigest,
       value: kept as unknown as JsonValue,
     });
   await context.boundaries.record(scope, {

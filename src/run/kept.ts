@@ -19,7 +19,7 @@ export async function keptAnswer(
 /** Keeps a value as a receipt of its own, for later runs of the play. */
 export async function keepAnswer(
   context: AttemptContext,
-  kept: { key: Digest; callId: Digest; tool: string; label: string; inputDigest: Digest; value: JsonValue },
+  kept: { key: Digest; callId: Digest; tool: string; label: string; value: JsonValue },
 ): Promise<void> {
   await context.deps.committer.commit([
     {
@@ -30,7 +30,6 @@ export async function keepAnswer(
         version: '1',
         toolDigest: '',
         account: 'local',
-        inputDigest: kept.inputDigest,
         input: JSON.stringify(kept.label),
         raw: JSON.stringify({ kind: 'value', value: kept.value }),
         at: context.deps.clock.now(),

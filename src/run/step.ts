@@ -32,7 +32,7 @@ export async function runStep(
   if (context.ending.reason?.kind === 'fatal') context.ending.assertGoing();
   const text = JSON.stringify(value);
   if (shared && kept === undefined)
-    await keepAnswer(context, { key: receiptKey, callId: key, tool: 'ctx.step', label: id, inputDigest, value });
+    await keepAnswer(context, { key: receiptKey, callId: key, tool: 'ctx.step', label: id, value });
   await context.boundaries.record(scope, {
     key,
     kind: 'step',

@@ -53,7 +53,6 @@ export interface NewReceipt {
   readonly toolDigest: string;
   /** `provider/account` as people see it. */
   readonly account: string;
-  readonly inputDigest: Digest;
   readonly input: JsonText;
   /** The raw answer (tool port's RawAnswer) as JSON. */
   readonly raw: JsonText;
@@ -89,7 +88,7 @@ export interface CallEntry {
   readonly at: Instant;
   readonly effect: Effect;
   readonly toolDigest: string;
-  /** Digest of the input, and of the place without the input: what tells a changed write on replay. */
+  /** What tells, with the place, a changed or moved write on a later attempt. */
   readonly inputDigest: Digest;
   readonly error: JsonText | null;
 }

@@ -135,8 +135,8 @@ async function recordedBy(workspace: Workspace, runId: string): Promise<Omit<Dea
   const recorded = new Set<string>();
   const failed = new Set<string>();
   const family = [await existingRun(workspace, runId), ...(await store.report.childRuns(runId))];
-  for (const { runNo, tool, inputDigest } of await store.report.listReceipts({ limit: 10_000 }))
-    if (family.some(({ no }) => no === runNo)) recorded.add(`${tool} ${inputDigest}`);
+  for (const { runNo, tool, input } of await store.report.listReceipts({ limit: 10_000 }))
+    if (family.some(({ no }) => no === runNo)) recorded.add(`${tool} ${digest(input)}`);
   for (const { no } of family) {
     for (const { tool, inputDigest, error } of await store.report.failedCalls(no, 1_000))
       if (!isInDoubt(error)) failed.add(`${tool} ${inputDigest}`);

@@ -56,7 +56,6 @@ export function newReceipt(key: string, more: Partial<NewReceipt> = {}): NewRece
     version: '1',
     toolDigest: digest('tool'),
     account: 'hunter/default',
-    inputDigest: digest(`input of ${key}`),
     input: `{"name":"${key}"}`,
     raw: `{"status":200,"body":{"email":"${key}@example.com"}}`,
     at: AT,

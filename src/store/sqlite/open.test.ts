@@ -70,7 +70,8 @@ verifies(
     expect(db.all('SELECT no, name, release FROM migrations ORDER BY no')).toMatchObject([
       { no: 1, name: '0001-initial', release: '1.0.0' },
       { no: 2, name: '0002-waits', release: '1.0.0' },
-      { no: 3, name: 'more', release: '2.0.0' },
+      { no: 3, name: '0003-no-input-digests', release: '1.0.0' },
+      { no: 4, name: 'more', release: '2.0.0' },
     ]);
     db.close();
   },
@@ -94,6 +95,21 @@ verifies('STORE-MIGRATE-1', 'a database from before there were waits gets them, 
   await committed(store, { kind: 'operation', fence, place: row(0), operation });
   expect((await signalled(store, newSignal('approved'))).delivered).toHaveLength(1);
   expect((await store.calls.operations(1, 1, [0])).get(0)).toEqual([operation]);
+});
+
+verifies('STORE-MIGRATE-1', 'receipts and calls from when they still had input digests are read', async () => {
+  const db = new Database(path);
+  migrate(db, { migrations: MIGRATIONS.slice(0, 1), release: '0.9.0', now: 0 });
+  db.run("INSERT INTO origins VALUES (1, 1, 'finder', '1', '', 'hunter/default', 1)");
+  db.run("INSERT INTO receipts VALUES (1, 7, 1, 5, 6, 'key', 'call', 'digest', '{}', '[1]', NULL)");
+  db.run("INSERT INTO sites VALUES (1, 'email', 'find', 'finder', '', 'read')");
+  db.run('INSERT INTO spaces VALUES (1, 1, 0)');
+  db.run("INSERT INTO calls VALUES (268435456, 'call', 1, 0, 0, 1, 1.5, 6, 5, 'digest', NULL)");
+  db.close();
+  const store = await open();
+  expect(await store.report.receipt(1)).toMatchObject({ key: 'key', callId: 'call', input: '{}', raw: '[1]', at: 5 });
+  const entry = { callId: 'call', label: 'find', receiptId: 1, credits: 1.5, durationMs: 6, error: null };
+  expect((await store.calls.journal(1, 0, [0])).get(0)).toMatchObject([entry]);
 });
 
 it('leaves a database as it was when a migration fails', async () => {

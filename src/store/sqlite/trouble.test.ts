@@ -174,7 +174,7 @@ describe('a database that another process holds', () => {
     holder.begin();
     const commit = store.commit(receipts(1, 10));
     await clock.advance(5);
-    holder.run("INSERT INTO receipts VALUES (1, 7, 1, 0, 0, 'theirs', '', '', '', '1', NULL)");
+    holder.run("INSERT INTO receipts VALUES (1, 7, 1, 0, 0, 'theirs', '', '', '1', NULL)");
     holder.commit();
     await clock.advance(100);
     expect(await commit).toEqual([{ ok: true }]);

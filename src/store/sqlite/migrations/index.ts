@@ -1,5 +1,6 @@
 import { initial } from './0001-initial.ts';
 import { waits } from './0002-waits.ts';
+import { noInputDigests } from './0003-no-input-digests.ts';
 
 export interface Migration {
   readonly no: number;
@@ -14,4 +15,5 @@ export interface Migration {
 export const MIGRATIONS: readonly Migration[] = [
   { no: 1, name: '0001-initial', sql: initial },
   { no: 2, name: '0002-waits', sql: waits },
+  { no: 3, name: '0003-no-input-digests', sql: noInputDigests },
 ];

@@ -12,7 +12,6 @@ export type ReceiptRow = readonly [
   durationMs: number,
   key: string,
   callId: string,
-  inputDigest: string,
   evictedAt: number | null,
   raw: string | null,
   rawBytes: number,
@@ -22,12 +21,12 @@ export type ReceiptRow = readonly [
 export type ReceiptWithInput = StoredReceipt & { readonly input: JsonText; readonly evictedAt: Instant | null };
 
 /** `octet_length` reads a length from the record's header, so large values are not loaded. */
-export const RECEIPT_COLUMNS = `id, origin_no, at, duration_ms, key, call_id, input_digest, evicted_at,
+export const RECEIPT_COLUMNS = `id, origin_no, at, duration_ms, key, call_id, evicted_at,
   CASE WHEN octet_length(raw) <= ${INLINE_RAW_BYTES} THEN raw END AS raw,
   CASE WHEN raw IS NULL THEN (SELECT bytes FROM receipt_raws WHERE receipt_id = id) ELSE octet_length(raw) END AS raw_bytes`;
 
 export function storedReceipt(row: ReceiptRow, origins: Origins): StoredReceipt {
-  const [id, originNo, at, durationMs, key, callId, inputDigest, , raw, rawBytes] = row;
+  const [id, originNo, at, durationMs, key, callId, , raw, rawBytes] = row;
   const origin = origins.origin(originNo);
   return {
     id,
@@ -36,7 +35,6 @@ export function storedReceipt(row: ReceiptRow, origins: Origins): StoredReceipt 
     version: origin?.version ?? '',
     toolDigest: origin?.tool_digest ?? '',
     account: origin?.account ?? '',
-    inputDigest,
     raw: raw ?? undefined,
     rawBytes,
     at,
@@ -48,5 +46,5 @@ export function storedReceipt(row: ReceiptRow, origins: Origins): StoredReceipt 
 }
 
 export function receiptWithInput(row: ReceiptRow, origins: Origins): ReceiptWithInput {
-  return { ...storedReceipt(row, origins), input: row[10] ?? '', evictedAt: row[7] };
+  return { ...storedReceipt(row, origins), input: row[9] ?? '', evictedAt: row[6] };
 }

@@ -37,6 +37,6 @@ function newestFitting(reader: Reader, queries: readonly ReceiptQuery[]): readon
   return found;
 }
 
-function fits([, , at, , key, , , evictedAt]: ReceiptRow, query: ReceiptQuery): boolean {
+function fits([, , at, , key, , evictedAt]: ReceiptRow, query: ReceiptQuery): boolean {
   return key === query.key && evictedAt === null && at >= (query.notBefore ?? 0);
 }

@@ -7,8 +7,7 @@ import type { KeyIndex } from '../key-index.ts';
 import type { LargeRaws } from '../large-raws.ts';
 import type { Origins } from '../origins.ts';
 
-const HEAD =
-  'INSERT INTO receipts (id, key_hash48, origin_no, at, duration_ms, key, call_id, input_digest, input, raw)';
+const HEAD = 'INSERT INTO receipts (id, key_hash48, origin_no, at, duration_ms, key, call_id, input, raw)';
 
 /** Appends receipts under the next ids. The ids are taken back if the transaction is rolled back. */
 export class ReceiptInsert {
@@ -21,7 +20,7 @@ export class ReceiptInsert {
   constructor(db: Database, parts: { readonly origins: Origins; readonly index: KeyIndex; readonly large: LargeRaws }) {
     this.#db = db;
     this.#parts = parts;
-    this.#insert = new BatchInsert(db, HEAD, 10);
+    this.#insert = new BatchInsert(db, HEAD, 9);
   }
 
   add(write: WriteOf<'receipt'>): void {
@@ -41,7 +40,6 @@ export class ReceiptInsert {
       receipt.durationMs,
       receipt.key,
       receipt.callId,
-      receipt.inputDigest,
       receipt.input,
       large === undefined ? receipt.raw : null,
     );
