@@ -213,6 +213,7 @@ export const REQUIREMENTS = {
   'PACE-USE-1': 'Under a backlog at least 98% of a declared rate is used.',
   'PACE-STARVE-1': 'Nobody who waits for a slot starves.',
   'PACE-CONCURRENCY-1': 'No more requests are in flight than the declared concurrency.',
+  'PACE-COLD-1': 'The first burst of an account counts from its answers: its requests make their connections first.',
   'PACE-ACCOUNT-1': 'Limits belong to the provider account: all its tools and rows share them.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
@@ -423,6 +424,7 @@ export const REQUIREMENTS = {
     'A process may die before any effect, again and again: results are those of an undisturbed run, no recorded operation is done again, and repeats never exceed what was in flight.',
   'CHAOS-ANYWHERE-1':
     'Workers killed anywhere in a play with a waterfall, a write, a sleep, an event and a run beside it: charged once where keys are honoured; else repeats and doubts are at most what was in flight.',
+  'GOLDEN-PINNED-1': 'Golden journals are pinned by hash and never made again.',
   'CHAOS-CATCH-1': 'A play that catches whatever its calls throw never looks finished where its process died or waits.',
   'CHAOS-LEGS-1':
     'A leg that failed before a kill and is healthy after it is not asked again, and the next leg is not paid twice.',

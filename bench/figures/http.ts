@@ -46,8 +46,8 @@ export async function pacing(bench: Bench): Promise<readonly Figure[]> {
       run(bench, { calls, url, limits: { rate: [{ calls: PACE, per: '1s' }], concurrency: CONCURRENCY } }),
     ),
   );
-  // A window's worth may go at once, so the pace is that of the calls after the first window.
-  const pace = ((served.operations - PACE) * 1000) / (served.last - served.first);
+  // Under a backlog: whole windows, from the begin of the second to that of the last.
+  const pace = 1000 / served.msPerCall;
   const deferred = served.refused['429'] ?? 0;
   return [
     {

@@ -10,9 +10,8 @@ export interface SandboxOptions {
 export interface SandboxResult {
   readonly operations: number;
   readonly refused: Readonly<Record<string, number>>;
-  /** Arrivals, in ms since the epoch. */
-  readonly first: number;
-  readonly last: number;
+  /** From the first arrival of the second window to that of the last one, a call; NaN where there is no limit. */
+  readonly msPerCall: number;
 }
 
 const { callsPerSecond: calls } = probeOptions<SandboxOptions>();
@@ -26,8 +25,10 @@ process.stdin.resume();
 process.stdin.on('end', () => {
   const arrivals = sandbox.ledger().map((entry) => entry.dispatchedAt);
   const { operations, refused } = sandbox.totals();
-  const first = arrivals.reduce((least, at) => Math.min(least, at), Number.POSITIVE_INFINITY);
-  const last = arrivals.reduce((most, at) => Math.max(most, at), 0);
-  tell({ operations, refused, first, last } satisfies SandboxResult);
+  arrivals.sort((a, b) => a - b);
+  const from = calls ?? Number.NaN;
+  const to = Math.floor((arrivals.length - 1) / from) * from;
+  const msPerCall = ((arrivals[to] ?? Number.NaN) - (arrivals[from] ?? Number.NaN)) / (to - from);
+  tell({ operations, refused, msPerCall } satisfies SandboxResult);
   void sandbox.close();
 });

@@ -122,6 +122,10 @@ export class Allowance {
   ended(permit: GrantedPermit, outcome: PermitOutcome): void {
     const wasFull = this.#inFlight >= this.concurrency.limit;
     this.#inFlight--;
+    if (this.#windows.length > 0) {
+      const now = this.#clock.monotonic();
+      for (const window of this.#windows) window.arrived(now);
+    }
     if (outcome.ending === 'deferred') this.#closeGate(permit.dispatchedAt, outcome);
     else if (outcome.ending === 'answered' || outcome.ending === 'rejected') {
       if (!this.#gate.idle) this.#gate.answered(permit.dispatchedAt);

@@ -68,6 +68,10 @@ export class SharedWindow implements PaceWindow {
     rateState.moved({ account, limit: this.#limit, from, to: from + now - slot });
   }
 
+  arrived(now: number): void {
+    this.#own.arrived(now);
+  }
+
   release(slot: number): void {
     this.#own.release();
     this.#stock.unshift(slot);

@@ -10,7 +10,10 @@
  *     millisecond) before the real one: any `calls` + 1 dispatches in a row span at least `per` × 1.015 (1.01). Without
  *     that allowance the lateness of timers would add up and eat the 2%.
  *  3. Logged instants never go backwards.
- *  4. A window that the provider has shown to be too wide is narrowed, never below one call, and widens by itself only
+ *  4. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
+ *     arrive later than they went out by more than the margin: each counts from when as many answers had come, and until
+ *     then as a quarter of `per` late, which is also the most that it is put off by.
+ *  5. A window that the provider has shown to be too wide is narrowed, never below one call, and widens by itself only
  *     after a quarter of an hour without a refusal.
  */
 export interface PaceWindow {
@@ -23,6 +26,8 @@ export interface PaceWindow {
   reserve(now: number, waitingSince: number): number;
   dispatched(slot: number, now: number): void;
   release(slot: number): void;
+  /** A request has been answered, so as many as were answered by now have arrived. */
+  arrived(now: number): void;
   /** Of what went out before `closedAt`, `refused` were refused: learn from it. */
   refused(closedAt: number, refused: number): void;
 }
@@ -50,6 +55,8 @@ export function slackOf(perMs: number): number {
   return Math.max(perMs * 0.005, Math.min(perMs * 0.01, 1));
 }
 
+/** How much of the window the first requests may arrive late by. */
+const LATE = 0.25;
 const QUIET_MS = 15 * 60_000;
 const CLEAR_SHARE = 0.1;
 const REPEATED_WITHIN = 10;
@@ -62,6 +69,8 @@ export class LocalWindow implements PaceWindow {
   readonly #log: number[] = [];
   #calls: number;
   #dispatched = 0;
+  /** Of the first `calls` requests, how many are known to have arrived. */
+  #arrived = 0;
   #reserved = 0;
   #lastLogged = Number.NEGATIVE_INFINITY;
   #spacedFrom = Number.NEGATIVE_INFINITY;
@@ -106,6 +115,15 @@ export class LocalWindow implements PaceWindow {
     this.#reserved--;
   }
 
+  arrived(now: number): void {
+    const at = this.#arrived;
+    if (this.#spacing > 0 || at >= this.#declared || at >= this.#dispatched) return;
+    this.#arrived++;
+    const logged = this.#log[at] ?? now;
+    this.#log[at] = Math.max(logged, Math.min(now, logged + this.perMs * LATE));
+    this.#lastLogged = Math.max(this.#lastLogged, this.#log[at] ?? now);
+  }
+
   refused(closedAt: number, refused: number): void {
     const sent = this.#sentBetween(closedAt - this.perMs, closedAt);
     const repeated = closedAt - this.#refusedAt <= this.perMs * REPEATED_WITHIN;
@@ -130,7 +148,10 @@ export class LocalWindow implements PaceWindow {
     if (this.#reserved >= this.#calls) return Number.POSITIVE_INFINITY;
     const before = this.#dispatched + this.#reserved - this.#calls;
     if (before < 0) return Number.NEGATIVE_INFINITY;
-    return (this.#log[before % this.#declared] ?? Number.NEGATIVE_INFINITY) + this.perMs * MARGIN;
+    // Calls that are spaced make no burst.
+    const isCold = this.#spacing === 0 && before < this.#declared && before >= this.#arrived;
+    const late = isCold ? this.perMs * LATE : 0;
+    return (this.#log[before % this.#declared] ?? Number.NEGATIVE_INFINITY) + late + this.perMs * MARGIN;
   }
 
   #spacedAt(): number {

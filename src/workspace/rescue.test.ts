@@ -38,9 +38,7 @@ const files = (): RescueFiles => new RescueFiles(places, { chance: systemChance,
 const path = (): string => join(places.dir, 'run_1');
 
 function receipt(name: string, raw = `"${name}"`): NewReceipt {
-  const [key, callId, inputDigest] = [digest(name), digest(`call ${name}`), digest('input')];
   const tool = { tool: 'acme.find', version: '1', toolDigest: 'd', account: 'acme/default' };
-  return { ...tool, key, callId, inputDigest, input: '{}', raw, at: 1, durationMs: 1, runNo: 9, reusable: true };
 }
 
 async function storeWithRun(): Promise<Store> {

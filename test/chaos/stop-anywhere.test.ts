@@ -5,11 +5,20 @@ import { cli, cliJson, type Json } from '../e2e/harness/cli.ts';
 import { peopleCsv, toolText } from '../e2e/harness/finder.ts';
 import { type Files, folder } from '../e2e/harness/folders.ts';
 import { countsOf, questionOf } from '../e2e/harness/judge.ts';
-import { seededRandom } from '../e2e/harness/random.ts';
+import { seededRandom, shuffled } from '../e2e/harness/random.ts';
 import { creditsOf, paid, type WatchedSandbox, watchedSandbox } from '../e2e/harness/watched-sandbox.ts';
 import { verifies } from '../requirements.ts';
 import { verdictOf } from './killed-run.ts';
-import { type Answer, familyOf, type Lot, lotsOf, outAtKills, type WorkedRun, workedRun } from './worked-run.ts';
+import {
+  type Answer,
+  answerAll,
+  familyOf,
+  type Lot,
+  lotsOf,
+  outAtKills,
+  type WorkedRun,
+  workedRun,
+} from './worked-run.ts';
 
 const KILLS = Number(process.env.CHAOS_KILLS ?? 4);
 const SEED = Number(process.env.CHAOS_SEED ?? 1);
@@ -55,13 +64,6 @@ const REPLIES: readonly Answer[] = Array.from({ length: ROWS }, (_, row) => row)
   .filter((row) => row % 8 === 1)
   .map((row) => ({ event: 'reply', row: String(row), data: { said: `row ${row}` } }));
 
-function shuffled<T>(list: readonly T[], random: () => number): T[] {
-  return list
-    .map((one) => ({ one, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ one }) => one);
-}
-
 interface Stopped {
   readonly dir: string;
   readonly id: string;
@@ -76,7 +78,8 @@ async function stopped(keyed: boolean, lots: readonly Lot[], random: () => numbe
   const dir = folder(files(keyed));
   const order = ['run', 'stop-anywhere.play.ts', '--csv', 'people.csv', '--detach', '--yes'];
   const { id } = (await cliJson(dir, order, { env: sandbox.env, exit: 5 })).run;
-  const run = await workedRun({ dir, sandbox, runId: id, lots, answers: shuffled(REPLIES, random) });
+  const replies = shuffled(REPLIES, random);
+  const run = await workedRun({ dir, sandbox, lots, meanwhile: () => answerAll(dir, id, replies) });
   return { dir, id, sandbox, run, family: await familyOf(dir, id) };
 }
 
@@ -208,7 +211,7 @@ async function doubtsOf({ dir, family }: Stopped): Promise<readonly Doubt[]> {
 }
 
 /** Says of each doubt what the provider's books say, and lets the runs go on; what comes into doubt then is none of a kill. */
-async function settle({ dir, id, sandbox, family }: Stopped, doubts: readonly Doubt[]): Promise<void> {
+async function settle({ dir, sandbox, family }: Stopped, doubts: readonly Doubt[]): Promise<void> {
   for (const { runId, call, to } of doubts) {
     const isSent = sandbox.ledger().some(({ question }) => to.test(JSON.parse(question).to ?? ''));
     const as = isSent ? ['--as', 'done', '--data', '{"message_id":"as the books say"}'] : ['--as', 'not-done'];
@@ -219,5 +222,5 @@ async function settle({ dir, id, sandbox, family }: Stopped, doubts: readonly Do
     const ended = await cli(dir, ['runs', 'resume', run.id, '--retry-failed'], { env: sandbox.env });
     if (ended.exit !== 0 && ended.exit !== 5) throw new Error(`exit ${ended.exit}: ${ended.stderr}`);
   }
-  await workedRun({ dir, sandbox, runId: id, lots: [], answers: [] });
+  await workedRun({ dir, sandbox, lots: [] });
 }

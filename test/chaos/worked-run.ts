@@ -24,11 +24,10 @@ export interface Answer {
 export interface WorkOrder {
   readonly dir: string;
   readonly sandbox: WatchedSandbox;
-  readonly runId: string;
   /** One for each worker that is killed; the one after them lives. */
   readonly lots: readonly Lot[];
-  /** Sent one after the other with `callsheet signal`, while workers come and go. */
-  readonly answers: readonly Answer[];
+  /** What people do while workers come and go. */
+  readonly meanwhile?: () => Promise<void>;
   /** Kills a worker that has nothing to do but wait. Default 1,500 ms. */
   readonly idleMs?: number;
 }
@@ -40,13 +39,13 @@ export interface WorkedRun extends Kills {
 
 /** Workers, one at a time, each killed with -9 at its moment, until the run and all that it started are finished. */
 export async function workedRun(order: WorkOrder): Promise<WorkedRun> {
-  const { dir, sandbox, answers, runId } = order;
+  const { dir, sandbox, meanwhile } = order;
   const starts: number[] = [];
   const recorded: ReadonlySet<string>[] = [];
   const intended: ReadonlySet<string>[] = [];
-  const answering = answerAll(dir, runId, answers);
+  const answering = meanwhile?.();
   // Told at the end.
-  answering.catch(() => {});
+  answering?.catch(() => {});
   const lots = [...order.lots];
   while (!isFinished(dir)) {
     starts.push(Date.now());
@@ -65,7 +64,8 @@ export async function workedRun(order: WorkOrder): Promise<WorkedRun> {
   return { starts, recorded, intended };
 }
 
-async function answerAll(dir: string, runId: string, answers: readonly Answer[]): Promise<void> {
+/** Sends answers one after the other with `callsheet signal`. */
+export async function answerAll(dir: string, runId: string, answers: readonly Answer[]): Promise<void> {
   for (const { event, row, data } of answers) {
     const ended = await cli(dir, ['signal', runId, '--event', event, '--row', row, '--data', JSON.stringify(data)]);
     if (ended.exit !== 0) throw new Error(`a signal was refused: ${ended.stderr}`);
