@@ -50,11 +50,11 @@ async function make(story: Story, folder: string): Promise<void> {
       writeFileSync(join(work, name), text);
     const { runId, recorded, madeAt } = await begun(story, work);
     const home = join(work, '.callsheet');
-    neutralise(join(home, 'callsheet.db'), work);
+    neutralise(home, work);
     mkdirSync(join(folder, 'home'), { recursive: true });
     for (const part of ['callsheet.db', 'artifacts', 'files'])
       if (existsSync(join(home, part))) cpSync(join(home, part), join(folder, 'home', part), { recursive: true });
-    writeFileSync(join(folder, 'golden.play.ts'), play);
+    writeFileSync(join(folder, 'play.txt'), play);
     const end = await resumed(story, { folder, runId, madeAt });
     const expected = { release: RELEASE, runId, madeAt, recorded, ...end };
     writeFileSync(join(folder, 'expected.json'), `${JSON.stringify(expected, null, 2)}\n`);
@@ -110,9 +110,11 @@ async function resumed(story: Story, of: { folder: string; runId: string; madeAt
   }
 }
 
-/** Takes the machine out of the database: its name, its folders. */
-function neutralise(database: string, work: string): void {
-  const db = new DatabaseSync(database);
+/** Takes the machine out of what was kept: its name, its folders. Nothing that a resume goes by names either. */
+function neutralise(home: string, work: string): void {
+  for (const file of filesOf(home).filter((path) => path.endsWith('/meta.json')))
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(work, '/callsheet'));
+  const db = new DatabaseSync(join(home, 'callsheet.db'));
   db.exec(`UPDATE runs SET owner = 'callsheet|1||1' WHERE owner IS NOT NULL`);
   db.prepare(`UPDATE runs SET options = replace(options, ?, '/callsheet')`).run(work);
   // Where a staged file came from, which is for people.

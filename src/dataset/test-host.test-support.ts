@@ -124,18 +124,7 @@ export function testRun(options: TestRunOptions = {}): TestRun {
   store.begin(runNo, attempt, play);
   const fence: Fence = { runNo, attempt };
   const scope = Scope.ofRun({ runId: `run_${runNo}`, seed: 'seed', fence, gate: new Gate() });
-  const run = {
-    store,
-    clock,
-    events: [] as TestRun['events'],
-    progress: [] as DatasetProgress[],
-    fatal: [] as RunFatalError[],
-    prepared: [] as number[],
-    gates: [] as TestRun['gates'],
-    busy: [] as boolean[],
-    parked: [] as number[],
-    wake: (_ordinal: number): void => {},
-  };
+  const run = { store, clock, ...nothingSeen() };
   let admitting = true;
   const halt = new AbortController();
   const host: DatasetHost = {
@@ -181,6 +170,19 @@ export function testRun(options: TestRunOptions = {}): TestRun {
       halt.abort();
     },
     idle: () => turns(),
+  };
+}
+
+function nothingSeen() {
+  return {
+    events: [] as TestRun['events'],
+    progress: [] as DatasetProgress[],
+    fatal: [] as RunFatalError[],
+    prepared: [] as number[],
+    gates: [] as TestRun['gates'],
+    busy: [] as boolean[],
+    parked: [] as number[],
+    wake: (_ordinal: number): void => {},
   };
 }
 

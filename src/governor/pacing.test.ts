@@ -151,24 +151,28 @@ describe('pacing', () => {
     expect(clock.monotonic() - dispatchedAt).toBe(1_100);
   });
 
-  verifies('PACE-COLD-1', 'the first burst counts from its answers, put off by a quarter of the window at most', async () => {
-    const clock = new VirtualClock();
-    const governor = governorOn(clock);
-    const account = accountWith({ rate: [{ calls: 2, per: '1s' }], concurrency: 100 });
-    const began = clock.monotonic();
-    const at: number[] = [];
-    const call = async (answeredAfter: number | undefined) => {
-      const permit = await governor.permit(requestTo(account));
-      permit.dispatched();
-      at.push(clock.monotonic() - began);
-      if (answeredAfter === undefined) return;
-      clock.after(answeredAfter, () => permit.settle({ ending: 'answered', credits: 0, latencyMs: answeredAfter }));
-    };
-    // The first was a connection's while on its way, the second is never answered at all.
-    for (const after of [100, undefined, 0, 0, 0]) void call(after);
-    await clock.advance(5_000);
-    expect(at.map((ms) => Math.round(ms / 10) * 10)).toEqual([0, 0, 1120, 1270, 2140]);
-  });
+  verifies(
+    'PACE-COLD-1',
+    'the first burst counts from its answers, put off by a quarter of the window at most',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ rate: [{ calls: 2, per: '1s' }], concurrency: 100 });
+      const began = clock.monotonic();
+      const at: number[] = [];
+      const call = async (answeredAfter: number | undefined) => {
+        const permit = await governor.permit(requestTo(account));
+        permit.dispatched();
+        at.push(clock.monotonic() - began);
+        if (answeredAfter === undefined) return;
+        clock.after(answeredAfter, () => permit.settle({ ending: 'answered', credits: 0, latencyMs: answeredAfter }));
+      };
+      // The first was a connection's while on its way, the second is never answered at all.
+      for (const after of [100, undefined, 0, 0, 0]) void call(after);
+      await clock.advance(5_000);
+      expect(at.map((ms) => Math.round(ms / 10) * 10)).toEqual([0, 0, 1120, 1270, 2140]);
+    },
+  );
 
   verifies('PACE-ACCOUNT-1', 'all tools of an account share its limits, and another account has its own', async () => {
     const clock = new VirtualClock();

@@ -1,8 +1,8 @@
-import { Journal, type PlannedCall, Planning, Rereads, Settlements } from '../call/index.ts';
+import { type CallRun, Journal, type PlannedCall, Planning, Rereads, Settlements } from '../call/index.ts';
 import type { DatasetProgress } from '../dataset/index.ts';
 import { createBudget, createRetryBudget } from '../governor/index.ts';
 import { CallCounters } from '../observe/index.ts';
-import { Halted, Scope } from '../scope/index.ts';
+import { type Fence, Halted, Scope } from '../scope/index.ts';
 import type { JsonValue, Play } from '../sdk/index.ts';
 import { createCommitter, MemoryStore, type RunRecord } from '../store/index.ts';
 import type { AttemptContext, RunDeps } from './attempt-context.ts';
@@ -145,9 +145,8 @@ interface PlanParts {
 }
 
 function planContext(parts: PlanParts): AttemptContext {
-  const { deps, order, run, ending, planning, answered, stops } = parts;
+  const { deps, order, run, ending, stops } = parts;
   const fence = { runNo: run.no, attempt: 1 };
-  const counters = new CallCounters();
   const context: AttemptContext = {
     deps,
     run,
@@ -155,34 +154,7 @@ function planContext(parts: PlanParts): AttemptContext {
     options: order.options,
     scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence, gate: ending.gate }),
     ending,
-    calls: {
-      // Answers are read from the workspace; what is journalled goes to the store in memory.
-      process: { ...deps.calls, committer: deps.committer },
-      runId: run.id,
-      runNo: run.no,
-      play: run.play,
-      fence,
-      startedAt: deps.clock.now(),
-      refresh: order.options.refresh === 'all' ? 'all' : new Set(order.options.refresh),
-      journal: new Journal(deps.store.calls, run.no),
-      settlements: new Settlements(),
-      budget: createBudget({ runId: run.id }),
-      retries: createRetryBudget(),
-      rereads: new Rereads(deps.calls.rereadSecret),
-      signal: ending.kill,
-      halt: ending.halt,
-      planning,
-      assertGoing: () => ending.assertGoing(),
-      raiseFatal: (error) => ending.fatal(error),
-      event: () => {},
-      ended: (call) => {
-        counters.add(call);
-        if (call.outcome === 'failed') return;
-        const id = `${call.datasetNo}|${call.path}|${call.tool}`;
-        const before = answered.get(id) ?? { datasetNo: call.datasetNo, path: call.path, tool: call.tool, calls: 0 };
-        answered.set(id, { ...before, calls: before.calls + 1 });
-      },
-    },
+    calls: planCalls(parts, fence),
     boundaries: new Boundaries(deps.store.runs, deps.committer, run.no),
     waits: new Waits(deps.store.runs, deps.committer, run.no),
     suspension: new Suspension(ending, deps.clock),
@@ -204,4 +176,37 @@ function planContext(parts: PlanParts): AttemptContext {
     emit: () => {},
   };
   return context;
+}
+
+function planCalls(parts: PlanParts, fence: Fence): CallRun {
+  const { deps, order, run, ending, planning, answered } = parts;
+  const counters = new CallCounters();
+  return {
+    // Answers are read from the workspace; what is journalled goes to the store in memory.
+    process: { ...deps.calls, committer: deps.committer },
+    runId: run.id,
+    runNo: run.no,
+    play: run.play,
+    fence,
+    startedAt: deps.clock.now(),
+    refresh: order.options.refresh === 'all' ? 'all' : new Set(order.options.refresh),
+    journal: new Journal(deps.store.calls, run.no),
+    settlements: new Settlements(),
+    budget: createBudget({ runId: run.id }),
+    retries: createRetryBudget(),
+    rereads: new Rereads(deps.calls.rereadSecret),
+    signal: ending.kill,
+    halt: ending.halt,
+    planning,
+    assertGoing: () => ending.assertGoing(),
+    raiseFatal: (error) => ending.fatal(error),
+    event: () => {},
+    ended: (call) => {
+      counters.add(call);
+      if (call.outcome === 'failed') return;
+      const id = `${call.datasetNo}|${call.path}|${call.tool}`;
+      const before = answered.get(id) ?? { datasetNo: call.datasetNo, path: call.path, tool: call.tool, calls: 0 };
+      answered.set(id, { ...before, calls: before.calls + 1 });
+    },
+  };
 }

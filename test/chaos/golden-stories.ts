@@ -125,7 +125,7 @@ export const STORIES: readonly Story[] = [
     name: 'step',
     play: around(`const value = [
       await ctx.step('draws', () => 'drawn ' + Math.random()),
-      await ctx.step('fails', () => { throw new Error('failed ' + Math.random()); }).catch((error) => error.message),
+      await ctx.step('fails', () => { throw new Error('fails each time'); }).catch((error) => error.message),
     ];`),
     holds: ['step', 'event:open'],
     goOn: go,
@@ -205,7 +205,7 @@ export const STORIES: readonly Story[] = [
         try { const { status, data, execution } = await ctx.tools.execute({ id: 'call', tool, input }); return { status, data, credits: execution.credits }; } catch (error) { return error.code; }
       };
       const value = [await call('acme.find', { n: 0 }), await call('acme.find', { n: 404 }), await call('acme.send', { to: 'a' }), await call('acme.post', { to: 'b' })];`),
-    holds: ['operation:intended', 'event:open'],
+    holds: ['event:open'],
     goOn: go,
   },
   {
