@@ -11,7 +11,8 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { REQUIREMENTS } from '../test/requirements-data.ts';
-import { MUTATIONS, type Mutation } from './mutations.ts';
+import type { Mutation } from './mutation.ts';
+import { MUTATIONS } from './mutations.ts';
 import { requirementCoverage } from './requirement-coverage.ts';
 import { sourceFiles } from './source-files.ts';
 

@@ -420,6 +420,9 @@ export const REQUIREMENTS = {
   'START-KEY-1': 'The same client idempotency key starts one run, and is refused for another play or input.',
 
   // 80-quality: chaos
+  'CHAOS-KILLS-1':
+    'Over random kills the output bytes are those of an undisturbed run, and no recorded call is charged twice.',
+  'GOLDEN-JOURNALS-1': 'Suspended runs of every release can be resumed by later ones.',
   'CHAOS-POINTS-1':
     'A process may die before any effect, again and again: results are those of an undisturbed run, no recorded operation is done again, and repeats never exceed what was in flight.',
   'CHAOS-ANYWHERE-1':
@@ -437,10 +440,6 @@ export const REQUIREMENTS = {
 
 /** Promises of later work. A test may name them already; none is required to. */
 export const LATER = {
-  // stop anywhere
-  'CHAOS-KILLS-1':
-    'Over random kills the output bytes are those of an undisturbed run, and no recorded call is charged twice.',
-  'GOLDEN-JOURNALS-1': 'Suspended runs of every release can be resumed by later ones.',
   // limits and money
   'PACE-FAIR-1': 'A huge run cannot starve a small one.',
   'PACE-ADAPTIVE-1': 'Where no concurrency is declared it adapts.',

@@ -14,12 +14,7 @@ var golden_play_default = definePlay("golden", async (ctx, input) => {
   const find = async (ctx2, n) => (await ctx2.tools.execute({ id: "find", tool: "acme.find", input: { n } })).data;
   const go = (ctx2) => ctx2.waitForEvent("go", { event: "go" });
   const before = await find(ctx, 1);
-  const value = [
-    await ctx.step("draws", () => "drawn " + Math.random()),
-    await ctx.step("fails", () => {
-      throw new Error("failed " + Math.random());
-    }).catch((error) => error.message)
-  ];
+  const value = (await ctx.tools.execute({ id: "ask", tool: "acme.ask", input: { n: 31 } })).data;
   const gone = await go(ctx);
   return { before, value, gone, after: await find(ctx, 2) };
 });
