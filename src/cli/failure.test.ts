@@ -29,6 +29,16 @@ describe('a failed command', () => {
     expect(written).toEqual({ stdout: '', stderr: 'RUN_NOT_FOUND: There is no run x.\n  → callsheet runs list\n' });
   });
 
+  it('prints no second document behind one that is written, but tells it on stderr', async () => {
+    const { written, terminal } = captured({ json: true });
+    await terminal.document({ run: {} });
+    expect(await tellFailure(terminal, missing)).toBe(4);
+    expect([JSON.parse(written.stdout), written.stderr.split('\n')[0]]).toEqual([
+      { run: {} },
+      'RUN_NOT_FOUND: There is no run x.',
+    ]);
+  });
+
   it('prints one JSON document on stdout with --json', async () => {
     const { written, terminal } = captured({ json: true });
     await tellFailure(terminal, missing);

@@ -44,7 +44,8 @@ export function failureLines(failure: Failure): string[] {
 /** Prints an error where the command's reader looks for it, and returns the exit code. */
 export async function tellFailure(terminal: Terminal, error: unknown): Promise<number> {
   const failure = failureOf(error);
-  if (terminal.json) await terminal.document({ error: errorJson(failure) });
+  // What goes wrong behind the document, on closing, is for stderr.
+  if (terminal.json && !terminal.hasDocument) await terminal.document({ error: errorJson(failure) });
   else for (const line of failureLines(failure)) terminal.note(line);
   if (terminal.env.CALLSHEET_DEBUG === '1' && failure.stack !== undefined) terminal.note(failure.stack);
   return failure.exit;

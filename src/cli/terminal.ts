@@ -32,6 +32,7 @@ export class Terminal {
   readonly #stderr: TextSink;
   readonly #heldBack = new Set<() => void>();
   #readerGone = false;
+  #hasDocument = false;
 
   constructor(parts: TerminalParts) {
     this.#stdout = parts.stdout;
@@ -81,8 +82,14 @@ export class Terminal {
     return this.data(`${text}\n`);
   }
 
+  /** True once the one document of a `--json` command is written. */
+  get hasDocument(): boolean {
+    return this.#hasDocument;
+  }
+
   /** The one document of a `--json` command. */
   document(value: unknown): Promise<void> {
+    this.#hasDocument = true;
     return this.line(JSON.stringify(value, null, 2));
   }
 
