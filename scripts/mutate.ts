@@ -7,7 +7,17 @@
  *   npm run mutate -- --list             which promises have no mutation
  */
 import { spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { REQUIREMENTS } from '../test/requirements-data.ts';
@@ -52,6 +62,8 @@ interface Ran {
 /** A copy of the project in which one mutation at a time is tried. */
 class Bench {
   readonly #dir = mkdtempSync(join(tmpdir(), 'callsheet-mutate-'));
+  /** What vitest has said last. */
+  readonly #said = join(this.#dir, 'said.txt');
 
   constructor() {
     for (const name of COPIED) cpSync(join(ROOT, name), join(this.#dir, name), { recursive: true });
@@ -66,7 +78,12 @@ class Bench {
       ['--reporter', 'json', '--outputFile', told, '--maxWorkers', `${WORKERS}`],
       CLEAN_LIMIT_MS,
     );
-    const files = JSON.parse(readFileSync(told, 'utf8')) as { testResults: { assertionResults: Ran[] }[] };
+    if (!existsSync(told)) throw new Error(`the tests did not run: ${readFileSync(this.#said, 'utf8').slice(-2_000)}`);
+    const files = JSON.parse(readFileSync(told, 'utf8')) as {
+      testResults: { message: string; assertionResults: Ran[] }[];
+    };
+    for (const { message } of files.testResults)
+      if (message !== '') process.stdout.write(`${message.slice(0, 2_000)}\n`);
     const ran = files.testResults.flatMap(({ assertionResults }) => assertionResults);
     return new Set(
       tests.ids.filter((id) => {
@@ -93,11 +110,13 @@ class Bench {
 
   async #passes({ files, ids }: Tests, how: readonly string[], limitMs: number): Promise<boolean> {
     const pattern = ids.map((id) => isNamed(id).source).join('|');
+    const said = openSync(this.#said, 'w');
     const child = spawn(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...files, '-t', pattern, ...how], {
       cwd: this.#dir,
-      stdio: 'ignore',
+      stdio: ['ignore', said, said],
       env: { ...process.env, NO_COLOR: '1' },
     });
+    closeSync(said);
     const limit = setTimeout(() => child.kill('SIGKILL'), limitMs);
     const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
     clearTimeout(limit);

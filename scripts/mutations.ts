@@ -1,10 +1,25 @@
 import type { Mutation } from './mutation.ts';
 import { CALL } from './mutations/call.ts';
+import { CHAOS } from './mutations/chaos.ts';
 import { DATA } from './mutations/data.ts';
+import { DELIVERY } from './mutations/delivery.ts';
+import { PLAY } from './mutations/play.ts';
 import { RUN } from './mutations/run.ts';
 import { STORE } from './mutations/store.ts';
 import { SURFACE } from './mutations/surface.ts';
 import { TOOL } from './mutations/tool.ts';
+import { WAITS } from './mutations/waits.ts';
 
 /** One-line faults, each of which at least one test of the promises that it breaks must catch. */
-export const MUTATIONS: readonly Mutation[] = [...CALL, ...RUN, ...STORE, ...DATA, ...TOOL, ...SURFACE];
+export const MUTATIONS: readonly Mutation[] = [
+  ...CALL,
+  ...CHAOS,
+  ...DATA,
+  ...DELIVERY,
+  ...PLAY,
+  ...RUN,
+  ...STORE,
+  ...SURFACE,
+  ...TOOL,
+  ...WAITS,
+];

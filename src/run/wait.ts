@@ -71,7 +71,7 @@ export async function awaitEvent(
 }
 
 /** The run-fatal end of a wait that must not time out. */
-export function timedOut(context: AttemptContext, wait: WaitRecord): RunFatalError {
+function timedOut(context: AttemptContext, wait: WaitRecord): RunFatalError {
   const where = wait.rowKey === null ? '' : ` of row '${wait.rowKey}'`;
   const error = new RunFatalError(
     'EVENT_TIMED_OUT',

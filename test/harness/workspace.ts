@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Engine } from '../../src/engine/index.ts';
 import type { Tool } from '../../src/sdk/index.ts';
+import type { NewSignal } from '../../src/store/index.ts';
 import {
   existingRun,
   newRun,
@@ -121,4 +122,10 @@ export async function attempt(
 /** Credits that the run's journal has settled. */
 export function settled(workspace: Workspace, run: RunRecord): Promise<number> {
   return workspace.store.calls.settledCredits(run.no);
+}
+
+/** Answers a wait, as `callsheet signal` does. */
+export async function signal(workspace: Workspace, more: Partial<NewSignal>): Promise<void> {
+  const plain = { runId: null, event: 'go', rowKey: null, waitNo: null, all: false, data: '{"ok":true}' };
+  await workspace.committer.commit([{ kind: 'signal', signal: { ...plain, at: workspace.clock.now(), ...more } }]);
 }

@@ -102,6 +102,12 @@ describe('a child in the same run', () => {
     const { code, events } = await attempt(workspace, run.id);
     expect(code).toBe('OUT_OF_CREDITS');
     expect(events.some(({ message }) => message.includes('mine'))).toBe(false);
+    const caught = await family(
+      workspace,
+      `const fails = definePlay('fails', async () => { throw new TypeError('mine'); });
+       export default definePlay('outer', async (ctx) => ctx.runPlay('a', fails, {}).catch((error) => error.message));`,
+    );
+    expect((await attempt(workspace, caught.id)).result).toBe('mine');
   });
 
   verifies(
@@ -141,7 +147,7 @@ describe('a child in the same run', () => {
         'DATASET_NESTED',
         120,
         'CALL_REQUEST_INVALID',
-        expect.stringContaining('outer > cycle > cycle'),
+        expect.stringContaining('(outer > cycle > cycle)'),
       ]);
     },
   );
@@ -207,6 +213,16 @@ describe('a run that a run starts', () => {
        });`,
       );
       expect((await attempt(workspace, first.id)).code).toBe('NON_DETERMINISTIC');
+      const resumed = await family(
+        workspace,
+        `const child = definePlay('child', async () => 1);
+       export default definePlay('parent', async (ctx) => {
+         await ctx.runPlayAsync('c', child, { n: ctx.run.attempt });
+         await ctx.waitForEvent('w', { event: 'go' });
+       });`,
+      );
+      expect((await attempt(workspace, resumed.id)).outcome.kind).toBe('suspended');
+      expect((await attempt(workspace, resumed.id)).code).toBe('NON_DETERMINISTIC');
       const run = await family(
         workspace,
         `const loop = definePlay('loop', (ctx) => ctx.runPlayAsync('again', 'loop', {}).catch((error) => error.code));

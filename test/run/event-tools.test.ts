@@ -261,6 +261,25 @@ describe('the time of an event tool', () => {
     const later = await openTest(dir, { tools: [tool], clock: laterClock(2 * 3_600_000) });
     expect([(await attempt(later, run.id)).result.data.yes, closed]).toEqual([true, []]);
   });
+
+  verifies('EVENT-TOOL-TIMEOUT-1', 'an answer that comes while it is closed in vain ends that', async () => {
+    let tries = 0;
+    let answer = async (): Promise<void> => {};
+    const { tool } = askTool({
+      onTimeout: {
+        run: async () => {
+          tries++;
+          await answer();
+          throw endsAs('rejected');
+        },
+      },
+    });
+    const dir = testFolder();
+    const { run } = await runPlay(await openTest(dir, { tools: [tool] }), ASK);
+    const later = await openTest(dir, { tools: [tool], clock: laterClock(2 * 3_600_000), chance: zeroChance() });
+    answer = () => signal(later, { runId: run.id });
+    expect([(await attempt(later, run.id)).result?.data?.yes, tries]).toEqual([true, 1]);
+  });
 });
 
 describe('an event tool that fails', () => {

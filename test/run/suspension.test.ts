@@ -1,18 +1,10 @@
 import { describe, expect } from 'vitest';
-import type { NewSignal } from '../../src/store/index.ts';
-import type { Workspace } from '../../src/workspace/index.ts';
-import { crash, laterClock } from '../harness/crash.ts';
+import { laterClock } from '../harness/crash.ts';
 import { countedTool, heldTool, until } from '../harness/tools.ts';
-import { attempt, openTest, queued, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import { attempt, openTest, queued, runPlay, signal, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const HOUR = 3_600_000;
-
-/** Answers a wait, as `callsheet signal` does. */
-async function signal(workspace: Workspace, more: Partial<NewSignal>): Promise<void> {
-  const plain = { runId: null, event: 'go', rowKey: null, waitNo: null, all: false, data: '{"ok":true}' };
-  await workspace.committer.commit([{ kind: 'signal', signal: { ...plain, at: workspace.clock.now(), ...more } }]);
-}
 
 describe('a run that waits', () => {
   verifies(['SUSPEND-SLEEP-1', 'SUSPEND-OUTCOME-1'], 'sleeps over the end of its process, and goes on', async () => {

@@ -143,6 +143,8 @@ export function atomicity(current: () => StoreUnderTest): void {
     ]);
     expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, false]);
     expect([...(await store.datasets.rowStates(fence.runNo, 1, 0, 3))]).toEqual([1, 1, 0]);
+    const inOneUnit = [row(2, 2), lease('run_1', 3, { takeOver: true }), row(3, 3)];
+    expect(await store.commit([inOneUnit])).toEqual([{ ok: true }]);
   });
 
   it('refuses state for a run that is not there', async () => {

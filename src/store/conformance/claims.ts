@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { digest, type Fence } from '../../scope/index.ts';
 import type { Store, Write } from '../port.ts';
 import { committed, type StoreUnderTest, startedRun } from './samples.ts';
@@ -10,7 +11,7 @@ async function granted(store: Store, fence: Fence, scope: string, ...keys: strin
 }
 
 export function claims(current: () => StoreUnderTest): void {
-  it('gives a key to the first run that claims it, and to that run again', async () => {
+  verifies('DATA-NETNEW-1', 'gives a key to the first run that claims it, and to that run again', async () => {
     const { store } = current();
     const one = await startedRun(store);
     const two = await startedRun(store, 'run_2');

@@ -130,7 +130,7 @@ verifies('STORE-NEWER-1', 'a database of a newer release is refused, with both v
   await expect(refused).rejects.toThrow(/2\.5\.0.*1\.0\.0/);
 });
 
-it('refuses a migration whose text is not the one that was applied', async () => {
+verifies('STORE-MIGRATE-1', 'refuses a migration whose text is not the one that was applied', async () => {
   await (await open()).close();
   const altered = MIGRATIONS.map((migration) => ({ ...migration, sql: `${migration.sql} -- altered` }));
   await expect(open({ migrations: altered })).rejects.toMatchObject({
