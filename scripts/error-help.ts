@@ -101,7 +101,9 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   SIGNAL_AMBIGUOUS: 'Name the run, `--row <key>` or `--wait <id>`, or answer all of them with `--all`.',
   SIGNAL_UNAWAITED:
     'Check the name of the event. `callsheet signal <run> …` keeps it for a wait to come; `callsheet runs show <run>` lists what a run waits for.',
-  WAIT_SETTLED: 'The first answer stands. `callsheet runs show <run>` lists what is still open.',
+  WAIT_NOT_FOUND: '`callsheet runs show <run>` lists the waits that are open.',
+  WAIT_SETTLED:
+    'The first answer stands. `callsheet runs show <run>` lists what is still open; `--keep` keeps another answer for a wait to come.',
   IDEMPOTENCY_CONFLICT: 'Look at the run that the message names, or use another key for another run.',
   RUN_CANCELLED: 'Start a new run: what was paid for is reused.',
   STALE_ATTEMPT: 'Nothing to do: the newer attempt goes on. Paid answers of this one are kept.',

@@ -61,7 +61,7 @@ interface Ran {
 
 /** A copy of the project in which one mutation at a time is tried. */
 class Bench {
-  readonly #dir = mkdtempSync(join(tmpdir(), 'callsheet-mutate-'));
+  readonly #dir = mkdtempSync(join(tmpdir(), 'mutation-bench-'));
   /** What vitest has said last. */
   readonly #said = join(this.#dir, 'said.txt');
 

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: source text that is looked for
 import type { Mutation } from '../mutation.ts';
 
 /** What only tests with many processes see. */
@@ -11,17 +12,17 @@ export const CHAOS: readonly Mutation[] = [
   },
   {
     breaks: ['CHAOS-ANYWHERE-1'],
-    file: 'call/deliver.ts',
-    from: 'if (question.site !== undefined) await intend(run, question, { permit, so });',
+    file: 'call/execute.ts',
+    from: 'if (entry !== undefined) return replay(run, question, entry);',
     to: '',
-    why: 'a message that was out at a kill is sent again, and no doubt is told',
+    why: 'what was recorded is done again after a kill',
   },
   {
     breaks: ['CHAOS-CATCH-1'],
     file: 'scope/gate.ts',
-    from: 'if (!this.#leave(step) || error instanceof Halted) return;',
-    to: 'if (!this.#leave(step)) return;',
-    why: 'a play that catches everything catches the end of its process, and completes',
+    from: '      this.#wake();\n      return new Promise<T>(() => {});',
+    to: "      this.#wake();\n      throw new Error('the scope waits');",
+    why: 'a wait is thrown, and a play that catches everything goes on without its answer',
   },
   {
     breaks: ['CHAOS-LEGS-1'],
@@ -40,15 +41,29 @@ export const CHAOS: readonly Mutation[] = [
   {
     breaks: ['CHAOS-TROUBLE-1'],
     file: 'call/acquire.ts',
-    from: 'await assertSameWrite(run, question);',
+    from: 'if (other !== undefined) return insteadOf(run, question, other);',
     to: '',
     why: 'a message with the time in it is sent again by a resume',
   },
   {
     breaks: ['CHAOS-EVENTS-1'],
-    file: 'run/event-tool.ts',
-    from: 'await answerQuestion(calls, { ...question, tool })',
-    to: 'await answerQuestion(calls, { ...question, tool, site: undefined })',
-    why: 'cards that were out at a kill are sent again',
+    file: 'call/execute.ts',
+    from: 'if (entry !== undefined) return replay(run, question, entry);',
+    to: '',
+    why: 'a card is sent again by every attempt',
+  },
+  {
+    breaks: ['CHAOS-KILLS-1'],
+    file: 'run/attempt-context.ts',
+    from: 'return run.attempt > 1 || run.replayedFrom !== null;',
+    to: 'return run.replayedFrom !== null;',
+    why: 'a resume begins anew',
+  },
+  {
+    breaks: ['GOLDEN-JOURNALS-1'],
+    file: 'call/question.ts',
+    from: "scope.identity('call', `${call},${occurrence}`)",
+    to: "scope.identity('calls', `${call},${occurrence}`)",
+    why: 'a run that waits over an update of Callsheet does all its calls again',
   },
 ];

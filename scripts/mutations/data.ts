@@ -12,10 +12,10 @@ export const DATA: readonly Mutation[] = [
   },
   {
     breaks: ['DATA-SOURCES-1'],
-    file: 'dataset/handle.ts',
-    from: 'return stream === undefined ? undefined : () => stream.rows(0, Number.POSITIVE_INFINITY);',
-    to: 'return undefined;',
-    why: 'a dataset cannot be made of another',
+    file: 'dataset/source.ts',
+    from: 'const given = isThenable(items) ? await items : items;',
+    to: 'const given = items;',
+    why: 'a dataset that was not awaited cannot be a source',
   },
   {
     breaks: ['DATA-HANDLE-1'],
@@ -118,9 +118,9 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['DATA-COLUMN-3'],
     file: 'dataset/cell.ts',
-    from: '      : LEFT_OUT;',
-    to: '      : undefined;',
-    why: 'a cell that was left out counts as a miss',
+    from: 'spec.runIf === undefined ? true : spec.runIf(place.row);',
+    to: 'true;',
+    why: 'a column that was to be left out is paid',
   },
   {
     breaks: ['DATA-COLUMN-3'],
@@ -160,9 +160,9 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['DATA-PROVENANCE-1'],
     file: 'dataset/program.ts',
-    from: "sink.ended(step.firstLeg, answers(value) ? 'hit' : 'miss');",
-    to: "sink.ended(step.firstLeg, 'hit');",
-    why: 'why shows a leg that found nothing as the one that answered',
+    from: "place.sink.ended(step.firstLeg + leg, 'skipped')",
+    to: "place.sink.ended(step.firstLeg + leg, 'miss')",
+    why: 'why shows a leg that was left out as one that found nothing',
   },
   {
     breaks: ['DATA-POOL-1'],
@@ -173,10 +173,10 @@ export const DATA: readonly Mutation[] = [
   },
   {
     breaks: ['DATA-POOL-2'],
-    file: 'store/group-commit.ts',
-    from: 'if (this.#urgent > 0) {',
-    to: 'if (this.#urgent > 2_000) {',
-    why: 'every row waits for a timer before it goes on',
+    file: 'dataset/pool.ts',
+    from: '    if (this.#inFlight === 0) return false;\n    const { limit',
+    to: '    if (this.#inFlight > 0) return true;\n    const { limit',
+    why: 'a row waits for the calls of the one before it',
   },
   {
     breaks: ['DATA-MEMORY-1'],
@@ -216,9 +216,9 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['DATA-PROGRESS-1'],
     file: 'dataset/progress.ts',
-    from: "else if (state === 'failed') this.#failed++;\n    else this.#waiting++;",
-    to: "else if (state === 'failed') this.#failed++;",
-    why: 'rows that wait are counted nowhere',
+    from: '    this.#active--;\n',
+    to: '',
+    why: 'rows that have ended still count as at work',
   },
   {
     breaks: ['DATA-PROGRESS-2'],

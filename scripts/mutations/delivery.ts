@@ -48,7 +48,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['INTENT-SITE-1'],
     file: 'call/acquire.ts',
-    from: 'await assertSameWrite(run, question);',
+    from: 'if (other !== undefined) return insteadOf(run, question, other);',
     to: '',
     why: 'a message with the time in it is sent again by a resume',
   },

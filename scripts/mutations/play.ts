@@ -208,10 +208,10 @@ export const PLAY: readonly Mutation[] = [
   },
   {
     breaks: ['FILE-EMPTY-1'],
-    file: 'files/source.ts',
-    from: 'if (opened.size === 0) throw emptyFile(path);',
-    to: '',
-    why: 'an empty file is told as a damaged one',
+    file: 'files/stage.ts',
+    from: '  if (original === undefined) throw emptyFile(source.path);\n',
+    to: '  original ??= [];\n',
+    why: 'a file of blank lines is a table without columns',
   },
   {
     breaks: ['FILE-VALUES-1'],
@@ -251,9 +251,9 @@ export const PLAY: readonly Mutation[] = [
   {
     breaks: ['FILE-STAGED-1'],
     file: 'files/stage.ts',
-    from: '    await source.assertUnchanged();\n',
+    from: '    options.limit ?? null,\n',
     to: '',
-    why: 'half of an old file and half of a new one are one',
+    why: 'a run of all rows reads the copy of the first ten',
   },
   {
     breaks: ['FILE-OUT-1'],

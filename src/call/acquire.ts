@@ -7,14 +7,15 @@ import type { Shared } from './claims.ts';
 import { type Reading, readAnswer } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
+import { thawError } from './failure.ts';
 import { settledIntent } from './intent.ts';
 import type { Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
-import { madeAlready, madeBefore } from './made-write.ts';
+import { madeAlready, madeBefore, madeOther } from './made-write.ts';
 import { pointedAnswer } from './pointer.ts';
 import type { Question } from './question.ts';
 import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
-import { assertSameWrite } from './same-write.ts';
+import { changedWrite, otherWriteHere } from './same-write.ts';
 import type { SourceRuns } from './source-run.ts';
 
 /** An answer and how this call came by it. */
@@ -55,6 +56,8 @@ export function acquire(run: CallRun, question: Question): Promise<Found> {
 
 /** The answer that the source of a rerun had, else whatever any call gets. */
 async function pointed(run: CallRun, question: Question, source: SourceRuns): Promise<Found> {
+  const failed = source.failureOf(question.scope.place, question.callId);
+  if (failed !== undefined) throw unsent(thawError(failed));
   const found = await pointedAnswer(run, question, source);
   if (found !== 'none' && found !== 'unfit') {
     // What is answered is no longer in doubt.
@@ -153,7 +156,8 @@ function begun(run: CallRun, question: Question): OperationRecord | undefined {
 async function write(run: CallRun, question: Question): Promise<Found> {
   const before = begun(run, question);
   if (before === undefined) {
-    await assertSameWrite(run, question);
+    const other = await otherWriteHere(run, question);
+    if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
     return buy(run, question, cursorOf(run, question));
@@ -165,6 +169,17 @@ async function write(run: CallRun, question: Question): Promise<Found> {
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
+}
+
+/** A write whose place holds another one: what somebody said of that answers it; else it is not made. */
+function insteadOf(run: CallRun, question: Question, other: OperationRecord): Promise<Found> {
+  if (other.state === 'done') {
+    run.journal.settleSite(question.scope.place, other.site);
+    return complete(run, question, JSON.parse(other.answer ?? 'null') as JsonValue);
+  }
+  // Of what is tried again, answers may differ: that is its row's matter, not a fault of the play.
+  if (run.retriesFailed === true || run.source !== undefined) throw unsent(madeOther(question, other));
+  throw changedWrite(run, question);
 }
 
 /** A write that may go out again under its key goes on where the source of a rerun stopped. */

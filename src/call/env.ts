@@ -58,6 +58,8 @@ export interface CallRun {
   /** The runs that this one is a rerun of; undefined where it is none. */
   readonly source?: SourceRuns | undefined;
   /** True where the run, or a run that it comes from, went on under other code than it began with. */
+  /** What failed is tried again: answers may differ from those that writes were made with. */
+  readonly retriesFailed?: boolean;
   readonly codeChanged?: boolean;
   /** True where writes that these runs have made are made again wherever the code asks for them in another place or form. */
   readonly resend?: boolean;

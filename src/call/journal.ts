@@ -67,7 +67,9 @@ export class Journal {
     ]);
     for (const ordinal of new Set([...journal.keys(), ...operations.keys()])) {
       const known = operations.get(ordinal) ?? [];
-      const { standing, again } = divided(journal.get(ordinal) ?? [], { known, retryFailed });
+      // What was in doubt when its answer came late is in doubt no more.
+      const entries = (journal.get(ordinal) ?? []).filter((entry) => !this.#isPaidAfterAll(entry));
+      const { standing, again } = divided(entries, { known, retryFailed });
       await this.#takePaid(again);
       this.#places.set(`${datasetNo}:${ordinal}`, leftOf(standing, { known, again }));
     }
@@ -105,6 +107,11 @@ export class Journal {
     if (left === undefined) return;
     for (const entry of left.entries.values()) if (entry.effect === 'write' && isMade(entry)) yield entry;
     for (const operation of left.open.values()) if (mayBeMade(operation, keyed)) yield operation;
+  }
+
+  /** What was written at this site is settled: it is not asked about again. */
+  settleSite(place: Place, site: Digest): void {
+    this.#left(place)?.writes.delete(site);
   }
 
   /** A write that was made, or may have been, at this very site, and that has not been asked for again. */
@@ -145,6 +152,10 @@ export class Journal {
     return true;
   }
 
+  #isPaidAfterAll({ error, callId }: CallEntry): boolean {
+    return error !== null && this.#unsettled.has(callId) && isFinalFailure(error);
+  }
+
   #left(place: Place): Left | undefined {
     return this.#places.size === 0 ? undefined : this.#places.get(`${place.datasetNo}:${place.ordinal}`);
   }
@@ -165,12 +176,27 @@ function divided(
   { known, retryFailed }: { readonly known: readonly OperationRecord[]; readonly retryFailed: boolean },
 ): { readonly standing: readonly CallEntry[]; readonly again: readonly CallEntry[] } {
   const resolved = new Set(known.filter(isResolved).map((operation) => operation.callId));
+  const passed = passedOver(entries, known);
   const isAgain = (entry: CallEntry): boolean => {
     if (entry.error === null) return false;
-    return isFinalFailure(entry.error) ? resolved.has(entry.callId) : retryFailed;
+    return isFinalFailure(entry.error) ? resolved.has(entry.callId) : retryFailed && !passed(entry);
   };
   const { standing = [], again = [] } = Object.groupBy(entries, (entry) => (isAgain(entry) ? 'again' : 'standing'));
   return { standing, again };
+}
+
+/**
+ * Whether a failure is one that the play went on past before it wrote something: the write was made because of it, and must
+ * not be asked for with another input. The last failure of a place is what it failed by, and is tried again.
+ */
+function passedOver(entries: readonly CallEntry[], known: readonly OperationRecord[]): (entry: CallEntry) => boolean {
+  const instants = (of: readonly { readonly at: number }[]): number => Math.max(...of.map(({ at }) => at), 0);
+  const lastWrite = Math.max(
+    instants(entries.filter((entry) => entry.effect === 'write' && isMade(entry))),
+    instants(known.filter((operation) => mayBeMade(operation, false))),
+  );
+  const lastFailure = instants(entries.filter((entry) => entry.error !== null));
+  return ({ at }) => at <= lastWrite && at < lastFailure;
 }
 
 function isResolved({ state }: OperationRecord): boolean {

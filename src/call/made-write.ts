@@ -16,12 +16,17 @@ export async function madeAlready(run: CallRun, question: Question): Promise<Cal
   const moved = run.codeChanged === true ? madeElsewhere(run, question) : undefined;
   if (moved !== undefined) return refused(question, `${where(moved)} with the same input`, moved);
   const other = await stillUnclaimed(run, question, () => madeOtherwise(run, question));
-  return other === undefined ? undefined : refused(question, 'this very place with another input', other);
+  return other === undefined ? undefined : madeOther(question, other);
 }
 
 /** The answer of a write does not serve, and sending it again would make it twice. */
 export function madeBefore(question: Question): CallsheetError {
   return refused(question, 'this very place, by another version or account of the tool', question);
+}
+
+/** Another write was made, or may have been, where this one is asked for. */
+export function madeOther(question: Question, other: OperationRecord): CallsheetError {
+  return refused(question, 'this very place with another input', other);
 }
 
 function madeElsewhere(run: CallRun, question: Question): MadeWrite | undefined {

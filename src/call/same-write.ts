@@ -9,14 +9,13 @@ const LOOK_MS = 10;
 const LOOKS = 5;
 
 /**
- * Throws where another input was written at this very site before. Branches that run at once may ask in another order than
+ * What was written at this very site before with another input. Branches that run at once may ask in another order than
  * last time, so it waits while the scope goes on: the recorded write may be asked for by the next of them.
  */
-export async function assertSameWrite(run: CallRun, question: Question): Promise<void> {
+export async function otherWriteHere(run: CallRun, question: Question): Promise<OperationRecord | undefined> {
   // Code that has changed may ask for anything: what it may send is another question.
-  if (run.codeChanged === true) return;
-  const other = await stillUnclaimed(run, question, () => unclaimed(run, question));
-  if (other !== undefined) throw otherWrite(run, question);
+  if (run.codeChanged === true) return undefined;
+  return await stillUnclaimed(run, question, () => unclaimed(run, question));
 }
 
 /** What `look` finds, where it still finds it once the scope has come to rest. */
@@ -44,18 +43,21 @@ export async function stillUnclaimed(
 function unclaimed(run: CallRun, { scope, site, inputDigest }: Question): OperationRecord | undefined {
   if (site === undefined) return undefined;
   const before = run.journal.writeAt(scope.place, site);
-  return before?.inputDigest === inputDigest ? undefined : before;
+  // What somebody says was not done leaves the place free.
+  return before?.inputDigest === inputDigest || before?.state === 'notDone' ? undefined : before;
 }
 
-function otherWrite(run: CallRun, question: Question): NonDeterministicPlayError {
+/** The run-fatal end of a play that asks for another write than the one that is recorded. */
+export function changedWrite(run: CallRun, question: Question): NonDeterministicPlayError {
   const { label, tool, scope, callId } = question;
   const error = new NonDeterministicPlayError(
     `Call '${label}' of ${tool.id}${scope.path === '' ? '' : ` in ${scope.path}`} is a write that an earlier attempt of this run made, or was about to make, with another input. It is not sent a second time.`,
     {
       details: { tool: tool.id, call: label, path: scope.path, callId },
       next: [
+        `callsheet runs errors ${run.runId}   (what is in doubt there, and how to say what became of it)`,
         'Take what varies (time, chance, an unrecorded answer) out of the input, or record it: ctx.now, ctx.random, ctx.step.',
-        `callsheet runs show ${run.runId}`,
+        `callsheet runs resume ${run.runId} --code <the mended play>`,
       ],
     },
   );

@@ -1,5 +1,6 @@
 import type { Digest, Place } from '../scope/index.ts';
 import type { CallReads, OperationRecord, RunReads, RunRecord } from '../store/index.ts';
+import { isFinalFailure } from './failure.ts';
 import { Journal, type MadeWrite } from './journal.ts';
 
 interface SourceRun {
@@ -16,7 +17,7 @@ interface SourceRun {
  *
  * Invariants
  *  1. The nearest run that has an answer to a call has the say.
- *  2. What failed there is tried again here; what was paid there and could not be read is read again.
+ *  2. What failed there is tried again here, unless the play went on past it to a write; what was paid there and could not be read is read again.
  */
 export class SourceRuns {
   readonly #runs: readonly [SourceRun, ...SourceRun[]];
@@ -69,6 +70,15 @@ export class SourceRuns {
       const paid = journal.takeUnsettled(callId);
       const receiptId = entry?.error === null ? entry.receiptId : paid?.receipt.id;
       if (receiptId != null) return receiptId;
+    }
+    return undefined;
+  }
+
+  /** The failure that the play had gone on past there, before it wrote something; undefined where there is none. */
+  failureOf(place: Place, callId: Digest): string | undefined {
+    for (const { journal } of this.#runs) {
+      const entry = journal.entry(place, callId);
+      if (entry !== undefined) return entry.error === null || isFinalFailure(entry.error) ? undefined : entry.error;
     }
     return undefined;
   }

@@ -29,9 +29,15 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
   lines.push(`  credits  ${shownNumber(credits.settled)}${limit}`);
   if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
+  if (report.inDoubt > 0) lines.push(`  doubts   ${doubtsText(report.inDoubt)}`);
   if (report.waiting !== null) lines.push(`  waits    ${waitsText(report.waiting)}`);
   if (facts.sandbox !== undefined) lines.push(sandboxLine(facts.sandbox));
   return lines;
+}
+
+/** How many writes nobody knows the end of. */
+export function doubtsText(count: number): string {
+  return `${counted(count, 'write')} in doubt: nobody knows whether ${count === 1 ? 'it was' : 'they were'} done`;
 }
 
 function callsText(calls: RunReport['calls']): string {

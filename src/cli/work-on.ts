@@ -1,7 +1,14 @@
 import { resolve } from 'node:path';
 import { exportCommands, exportDataset, type RunReport, runReport, type ShownStatus } from '../report/index.ts';
 import { CallsheetError, ERROR_CODES } from '../sdk/index.ts';
-import { existingRun, type Outcome, type RunRecord, reportSource, type Workspace } from '../workspace/index.ts';
+import {
+  existingRun,
+  type Outcome,
+  type RunRecord,
+  reportSource,
+  sourceAfterWork,
+  type Workspace,
+} from '../workspace/index.ts';
 import { aboutRun } from './about-run.ts';
 import { type Attended, attend } from './attend.ts';
 import { errorJson, failureLines, failureOf } from './failure.ts';
@@ -25,7 +32,9 @@ export async function workOn(
   order: { readonly run: RunRecord; readonly output: OutputFlags; readonly progress: boolean },
 ): Promise<number> {
   const before = totalsOf(workspace);
-  const attended = await attend(terminal, workspace, order);
+  const attended = await attend(terminal, workspace, order).catch((error: unknown) => {
+    throw aboutRun(error, order.run.id);
+  });
   const after = totalsOf(workspace);
   const sandbox = before === undefined || after === undefined ? undefined : { before, after };
   return finishRun(terminal, workspace, { runId: order.run.id, output: order.output, attended, sandbox });
@@ -47,7 +56,8 @@ export async function finishRun(
   },
 ): Promise<number> {
   const run = await existingRun(workspace, ended.runId);
-  const report = await runReport(reportSource(workspace), run, ended.attended?.live);
+  const source = ended.attended === undefined ? reportSource(workspace) : sourceAfterWork(workspace);
+  const report = await runReport(source, run, ended.attended?.live);
   const end = ended.attended === undefined ? recordedError(report) : errorOf(ended.attended.outcome, report);
   const lines = summaryLines(report, { took: ended.attended?.took, sandbox: ended.sandbox });
   for (const line of lines) terminal.note(line);

@@ -44,10 +44,11 @@ describe('columns', () => {
         .withColumn('odd', { run: () => 'odd', runIf: (row: Row) => Number(row.n) % 2 === 1 })
         .withColumn('even', { run: () => 'even', runIf: async (row: Row) => Number(row.n) % 2 === 0 })
         .withColumn('none', () => undefined)
+        .withColumn('nulls', (row: Row) => [row.odd, row.even, row.none].filter((value) => value === null).length)
         .run();
       expect(await rows.materialize()).toEqual([
-        { n: 1, odd: 'odd', even: null, none: null },
-        { n: 2, odd: null, even: 'even', none: null },
+        { n: 1, odd: 'odd', even: null, none: null, nulls: 2 },
+        { n: 2, odd: null, even: 'even', none: null, nulls: 2 },
       ]);
     },
   );

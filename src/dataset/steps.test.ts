@@ -41,6 +41,18 @@ describe('steps programs in a column', () => {
         'email.prospeo',
         'email.prospeo',
       ]);
+      const all = steps<Row>()
+        .step('left', () => 'done', { runIf: () => false })
+        .return((row) => row.left === null);
+      expect(
+        (
+          await (
+            await dataset(testRun(), [{ n: 1 }])
+              .withColumn('is', all)
+              .run()
+          ).materialize()
+        )[0]?.is,
+      ).toBe(true);
       const outcomes = (await readRows(test)).map((row) =>
         (row.trace as Row[]).map((leg) => `${leg.path} ${leg.outcome}`),
       );

@@ -6,15 +6,17 @@ import { failure, StagingFolder } from './staging.test-support.ts';
 const folder = new StagingFolder();
 
 describe('delimiters', () => {
-  it.each([
-    [',', 'a,b,c\n1,2,3\n'],
-    [';', 'a;b;c\n1,5;2;3\n'],
-    ['\t', 'a\tb\tc\n1,5\t2;7\t3\n'],
-    ['|', 'a|b|c\n1|2|3\n'],
-  ])('finds %j', async (delimiter, text) => {
-    const { staged, report } = await folder.stage(text);
-    expect(report).toMatchObject({ delimiter, delimiterFrom: 'sniffed' });
-    expect(staged.header).toEqual(['a', 'b', 'c']);
+  verifies('FILE-DELIMITER-1', 'finds comma, semicolon, tab and pipe', async () => {
+    for (const [delimiter, text] of [
+      [',', 'a,b,c\n1,2,3\n'],
+      [';', 'a;b;c\n1,5;2;3\n'],
+      ['\t', 'a\tb\tc\n1,5\t2;7\t3\n'],
+      ['|', 'a|b|c\n1|2|3\n'],
+    ] as const) {
+      const { staged, report } = await folder.stage(text);
+      expect(report).toMatchObject({ delimiter, delimiterFrom: 'sniffed' });
+      expect(staged.header).toEqual(['a', 'b', 'c']);
+    }
   });
 
   it('does not count delimiters inside quotes', async () => {
@@ -84,6 +86,7 @@ describe('rows as they are found', () => {
       ]);
       expect(report.lineBreaks).toEqual({ lf: 1, crlf: 2, cr: 1 });
       expect(report.strayQuotes.count).toBe(0);
+      expect((await folder.stage('a,b\r\n1,2\r\n')).rows).toEqual([{ a: '1', b: '2' }]);
     },
   );
 

@@ -48,22 +48,23 @@ describe('JSON', () => {
     expect([array.rows.length, array.report.cutAtLimit]).toEqual([1, true]);
   });
 
-  it.each([
-    ['x.jsonl', '{"a":1}\n\n[1,2]\n', 3],
-    ['x.jsonl', '{"a":1}\n{"a":\n', 2],
-    ['x.jsonl', 'null\n', 1],
-    ['x.json', '[\n{"a":1},\n5]', 3],
-    ['x.json', '[{"a":1}\n{"a":2}]', 1],
-    ['x.json', '[{"a":1},\n]', 2],
-    ['x.json', '[\n,{"a":1}]', 2],
-    ['x.json', '[{"a":1}', 1],
-    ['x.json', '[{"a":1},\n{"b":', 2],
-    ['x.json', '[{"a":1}]\n[]', 2],
-    ['x.json', '"text"', 1],
-    ['x.json', '[{"a":1] }', 1],
-  ])('FILE_MALFORMED names the line: %s %j', async (name, content, line) => {
-    const error = await failure(folder.stage(content, {}, name));
-    expect(error.code).toBe('FILE_MALFORMED');
-    expect(error.details.line).toBe(line);
+  verifies('FILE-JSONL-1', 'FILE_MALFORMED names the line', async () => {
+    for (const [name, content, line] of [
+      ['x.jsonl', '{"a":1}\n\n[1,2]\n', 3],
+      ['x.jsonl', '{"a":1}\n{"a":\n', 2],
+      ['x.jsonl', 'null\n', 1],
+      ['x.json', '[\n{"a":1},\n5]', 3],
+      ['x.json', '[{"a":1}\n{"a":2}]', 1],
+      ['x.json', '[{"a":1},\n]', 2],
+      ['x.json', '[\n,{"a":1}]', 2],
+      ['x.json', '[{"a":1}', 1],
+      ['x.json', '[{"a":1},\n{"b":', 2],
+      ['x.json', '[{"a":1}]\n[]', 2],
+      ['x.json', '"text"', 1],
+      ['x.json', '[{"a":1] }', 1],
+    ] as const) {
+      const error = await failure(folder.stage(content, {}, name));
+      expect([content, error.code, error.details.line]).toEqual([content, 'FILE_MALFORMED', line]);
+    }
   });
 });

@@ -93,7 +93,7 @@ it('must be told which play where it holds several', async () => {
   expect(await rejection(openArtifact(artifacts, hash, 'three'))).toMatchObject({ code: 'PLAY_EXPORT_NOT_FOUND' });
 });
 
-it('ARTIFACT_MISSING where the code is gone or altered', async () => {
+verifies('PLAY-PINNED-1', 'ARTIFACT_MISSING where the code is gone or altered', async () => {
   const { artifacts, hash } = await saved();
   const file = path.join(artifacts, `${hash}.mjs`);
   appendFileSync(file, ' ');

@@ -1,7 +1,7 @@
 import type { Digest, Place } from '../scope/index.ts';
 import { callName, type RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
-import { statusIn } from './show.ts';
+import { statusIn } from './run-json.ts';
 
 /** A write that may or may not have been done, and that nothing sends again before somebody says which. */
 export interface DoubtJson {
@@ -19,9 +19,27 @@ export interface DoubtJson {
 
 const SHOWN_OPERATIONS = 10_000;
 
+export interface Doubts {
+  readonly operations: readonly DoubtJson[];
+  /** Where they were made, as `siteOf` writes it: what tells the waits whose card is in doubt. */
+  readonly sites: ReadonlySet<string>;
+}
+
+/** A place in the play and its data. */
+export function siteOf({ place, path, label }: Site): string {
+  return JSON.stringify([place.datasetNo, place.ordinal, path, label]);
+}
+
+interface Site {
+  readonly place: Place;
+  readonly path: string;
+  readonly label: string;
+}
+
 /** Writes of a run that are in doubt. Those of a run at work count once they have ended so. */
-export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<readonly DoubtJson[]> {
+export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<Doubts> {
   const doubts: DoubtJson[] = [];
+  const sites = new Set<string>();
   const isWorkedOn = statusIn(source, run) === 'running';
   let frames: ReadonlyMap<number, string> | undefined;
   for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS)) {
@@ -29,6 +47,7 @@ export async function operationsInDoubt(source: ReportSource, run: RunRecord): P
     if (state !== 'intended' || !(await isOpen(source, run, { place, callId, isWorkedOn }))) continue;
     frames ??= new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
     const resolve = `callsheet runs resolve ${run.id} ${callName(callId)} --as`;
+    sites.add(siteOf(operation));
     doubts.push({
       call: callName(callId),
       tool,
@@ -40,7 +59,7 @@ export async function operationsInDoubt(source: ReportSource, run: RunRecord): P
       next: [`${resolve} not-done`, `${resolve} done --data '<its answer as JSON>'`],
     });
   }
-  return doubts;
+  return { operations: doubts, sites };
 }
 
 /** An intent whose call ended otherwise than in doubt is not; one without an end may be on its way right now. */

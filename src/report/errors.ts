@@ -45,7 +45,7 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
     run: run.id,
     groups: sorted.map((group) => ({ ...group, columns: [...group.columns], next: nextOf(run, group) })),
     failedRows,
-    inDoubt: await operationsInDoubt(source, run),
+    inDoubt: (await operationsInDoubt(source, run)).operations,
     runError:
       run.error === null ? null : (toJson(JSON.parse(run.error)) as unknown as NonNullable<ErrorsJson['runError']>),
   };

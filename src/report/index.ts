@@ -2,6 +2,7 @@ export { type DoubtJson, operationsInDoubt } from './doubts.ts';
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type EventJson, eventsOf } from './events.ts';
 export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export { knownRow } from './known-row.ts';
 export { exportCommands, shellWord } from './next.ts';
 export { assertOutputPath, inputPathsOf } from './output.ts';
 export {
@@ -18,7 +19,7 @@ export {
   receiptNumber,
   receiptsList,
 } from './receipts.ts';
-export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
+export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
 export {
   type ChildJson,
   type DatasetJson,
@@ -27,7 +28,6 @@ export {
   runReport,
   runsList,
   type StepJson,
-  statusIn,
   type ToolCallsJson,
 } from './show.ts';
 export type { OpenWaitJson, WaitingJson } from './waiting.ts';

@@ -6,16 +6,17 @@ import type { WaitingJson } from './waiting.ts';
 export function nextCommands(
   run: RunRecord,
   status: ShownStatus,
-  facts: { readonly datasets: readonly string[]; readonly failed: number; readonly waiting: WaitingJson | null },
+  facts: { readonly datasets: readonly string[]; readonly failed: number; readonly inDoubt: number; readonly waiting: WaitingJson | null },
 ): string[] {
   const { id } = run;
   if (status === 'running') return [`callsheet runs watch ${id}`, `callsheet runs cancel ${id}`];
-  if (facts.waiting !== null) return waitingCommands(run, facts.waiting);
+  const doubts = facts.inDoubt > 0 ? [`callsheet runs errors ${id}`] : [];
+  if (facts.waiting !== null) return [...doubts, ...waitingCommands(run, facts.waiting)];
   if (status === 'queued' && run.wakeAt !== null) return ['callsheet worker', `callsheet runs watch ${id}`];
-  if (status === 'interrupted' || status === 'queued') return [`callsheet runs resume ${id}`];
+  if (status === 'interrupted' || status === 'queued') return [...doubts, `callsheet runs resume ${id}`];
   const next: string[] = [];
   if (status === 'failed') next.push(`callsheet runs resume ${id}`);
-  if (facts.failed > 0) next.push(`callsheet runs errors ${id}`);
+  if (facts.failed > 0 || facts.inDoubt > 0) next.push(`callsheet runs errors ${id}`);
   return [...next, ...exportCommands(id, facts.datasets, 'out.csv')];
 }
 

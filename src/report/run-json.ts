@@ -1,6 +1,7 @@
 import type { RunOptions } from '../run/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
+import type { ReportSource } from './reads.ts';
 
 /** `interrupted`: begun, not ended, and nobody is working on it. */
 export type ShownStatus = RunRecord['status'] | 'interrupted';
@@ -32,6 +33,11 @@ export function shownStatus(
 ): ShownStatus {
   const worked = run.owner !== null && run.leaseUntil !== null && run.leaseUntil > now && !isGone(run.owner);
   return run.status === 'running' && !worked ? 'interrupted' : run.status;
+}
+
+/** How a run stands as far as this machine can tell. */
+export function statusIn(source: ReportSource, run: RunRecord): ShownStatus {
+  return shownStatus(run, source.now(), source.isGone);
 }
 
 export function runJson(run: RunRecord, status: ShownStatus): RunJson {

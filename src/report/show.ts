@@ -1,10 +1,11 @@
 import { frameName } from '../dataset/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
+import { operationsInDoubt } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import { nextCommands } from './next.ts';
 import type { ReportSource } from './reads.ts';
-import { optionsOf, type RunJson, runJson, type ShownStatus, shownStatus } from './run-json.ts';
+import { optionsOf, type RunJson, runJson, type ShownStatus, statusIn } from './run-json.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
 
 export interface DatasetJson {
@@ -63,6 +64,8 @@ export interface RunReport {
     readonly byTool: Readonly<Record<string, ToolCallsJson>>;
   };
   readonly credits: { readonly reserved: number; readonly settled: number; readonly limit: number | null };
+  /** Writes that may or may not have been done; `runs errors` lists them. */
+  readonly inDoubt: number;
   /** Null unless the run's status is `waiting`. */
   readonly waiting: WaitingJson | null;
   readonly children: readonly ChildJson[];
@@ -87,7 +90,8 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
   const sum = (pick: (calls: ToolCallsJson) => number): number =>
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
-  const waiting = await waitingOf(source, run);
+  const doubts = await operationsInDoubt(source, run);
+  const waiting = await waitingOf(source, run, doubts);
   return {
     run: runJson(run, statusIn(source, run)),
     result: run.result === null ? null : (JSON.parse(run.result) as JsonValue),
@@ -107,11 +111,13 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       settled: rounded(sum((calls) => calls.credits)),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
+    inDoubt: doubts.operations.length,
     waiting,
     children: (await source.report.childRuns(run.id)).map((child) => childJson(source, child)),
     next: nextCommands(run, statusIn(source, run), {
       datasets: frames.map((frame) => frame.key),
       failed,
+      inDoubt: doubts.operations.length,
       waiting,
     }),
   };
@@ -119,11 +125,6 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
 
 function childJson(source: ReportSource, run: RunRecord): ChildJson {
   return { id: run.id, play: run.play, status: statusIn(source, run), parent: run.parentRunId };
-}
-
-/** How a run stands as far as this machine can tell. */
-export function statusIn(source: ReportSource, run: RunRecord): ShownStatus {
-  return shownStatus(run, source.now(), source.isGone);
 }
 
 function limitOf(run: RunRecord): number | null {

@@ -1,4 +1,5 @@
 import type { RunRecord } from '../store/index.ts';
+import { type Doubts, siteOf } from './doubts.ts';
 import type { ReportSource } from './reads.ts';
 import { iso } from './run-json.ts';
 
@@ -12,6 +13,8 @@ export interface OpenWaitJson {
   readonly since: string;
   /** When its time is over; null for never. */
   readonly until: string | null;
+  /** True where nobody knows whether what asks was sent: `runs errors` says how to settle it. */
+  readonly inDoubt: boolean;
 }
 
 export interface WaitingJson {
@@ -27,7 +30,11 @@ const LISTED = 20;
 const LOOKED_AT = 1_000;
 
 /** What a waiting run waits for; null for any other. */
-export async function waitingOf(source: ReportSource, run: RunRecord): Promise<WaitingJson | null> {
+export async function waitingOf(
+  source: ReportSource,
+  run: RunRecord,
+  doubts: Pick<Doubts, 'sites'>,
+): Promise<WaitingJson | null> {
   if (run.status !== 'waiting') return null;
   const { events } = await source.runs.openWaits(run.no);
   const open = await source.report.waitsOfRuns({ runNo: run.no, limit: LOOKED_AT });
@@ -35,11 +42,11 @@ export async function waitingOf(source: ReportSource, run: RunRecord): Promise<W
     wakeAt: iso(run.wakeAt),
     events,
     open: open
-      .flatMap(({ no, event, rowKey, armedAt, deadline }) =>
-        event === null
-          ? []
-          : [{ id: `wait_${no}`, event, row: rowKey, since: iso(armedAt) ?? '', until: iso(deadline) }],
-      )
+      .flatMap(({ no, event, rowKey, armedAt, deadline, place, path, label }) => {
+        if (event === null) return [];
+        const inDoubt = doubts.sites.has(siteOf({ place, path, label }));
+        return [{ id: `wait_${no}`, event, row: rowKey, since: iso(armedAt) ?? '', until: iso(deadline), inDoubt }];
+      })
       .slice(0, LISTED),
   };
 }

@@ -27,6 +27,7 @@ export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
     refresh: options.refresh === 'all' ? 'all' : new Set(options.refresh),
     journal: state.journal,
     source: state.source,
+    retriesFailed: options.retryFailed === true,
     codeChanged: options.codeChanged === true,
     resend: options.resend === true,
     settlements: new Settlements(),

@@ -32,7 +32,8 @@ export function isEventCall({ deps }: AttemptContext, [first, second]: readonly 
  *  1. The wait is on disk before anything is sent, since the message carries its number. What is sent is journalled under
  *     the identity of the call, so a later attempt sends nothing.
  *  2. Nothing is sent for a wait that is over.
- *  3. A message of which nobody knows whether it arrived is not sent again. The wait goes on: an answer proves it did.
+ *  3. A signal that is older than the question never answers it.
+ *  4. A message of which nobody knows whether it arrived is not sent again. The wait goes on: an answer proves it did.
  */
 export async function callEventTool(
   context: AttemptContext,
@@ -82,6 +83,7 @@ function newWait(context: AttemptContext, call: EventCall): NewWait {
     deadline: timeout === undefined ? null : now + timeout,
     policy: modeOf(call),
     armedAt: now,
+    early: false,
   };
 }
 

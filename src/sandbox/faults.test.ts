@@ -118,7 +118,7 @@ describe('one request', () => {
 });
 
 describe('rules', () => {
-  it('hit by endpoint, provider, nth and times', async () => {
+  verifies('SANDBOX-FAULTS-1', 'hit by endpoint, provider, nth and times', async () => {
     const sandbox = await testSandbox({
       faults: [
         { fault: 'status', status: 500, endpoint: '/hunter/v2/email-finder', nth: 2 },

@@ -40,7 +40,7 @@ describe('Idempotency-Key', () => {
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
-  it('with another input or at another endpoint is a 422', async () => {
+  verifies('SANDBOX-IDEMPOTENCY-1', 'with another input or at another endpoint is a 422', async () => {
     const sandbox = await testSandbox();
     await sandbox.ask('/messages/send', { body: message, headers: keyed });
     const other = await sandbox.ask('/messages/send', { body: { ...message, subject: 'Bye' }, headers: keyed });

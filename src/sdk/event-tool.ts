@@ -18,7 +18,10 @@ export interface ArmedWait {
 export interface EventMessage<Input> {
   readonly input: Input;
   readonly wait: ArmedWait;
-  /** What `arm` brought back; null while it is asked itself, and where nothing was sent. */
+  /**
+   * What `arm` brought back; null while it is asked itself, where nothing was sent, and for a card in doubt: nobody knows
+   * whether it was sent, so there is nothing to name it by, though an answer may come.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: what a provider answered has no type before the author gives it one
   readonly armed: any;
   readonly secret: (name: string) => string;
@@ -69,7 +72,10 @@ export interface EventOptions<Input> {
    * Left out, nothing is sent and somebody signals by himself.
    */
   readonly arm?: EventSend<Input>;
-  /** Pure: the call's data out of a signal's payload; the payload itself if left out. Mending it costs nothing. */
+  /**
+   * Pure: the call's data out of a signal's payload; the payload itself if left out. Mending it costs nothing. `armed` is
+   * null for a card in doubt: read it as `armed?.id`.
+   */
   readonly onEvent?: (view: {
     // biome-ignore lint/suspicious/noExplicitAny: a signal's payload is whatever somebody sent
     readonly payload: any;

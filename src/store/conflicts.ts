@@ -1,5 +1,5 @@
 import { StoreConflict } from './port.ts';
-import type { RunStatus } from './records.ts';
+import type { NewSignal, RunStatus, WaitRecord } from './records.ts';
 
 const NAMED_PLACES = 5;
 
@@ -20,8 +20,26 @@ export function runFinished(id: string, status: RunStatus): StoreConflict {
   return new StoreConflict('run-finished', `Run ${id} is ${status}: nothing in it waits any more.`);
 }
 
-export function waitSettled(no: number): StoreConflict {
-  return new StoreConflict('wait-settled', `Wait ${no} is over, or there is none that a signal could answer.`);
+export function waitSettled(no: number, wait: Ending): StoreConflict {
+  return new StoreConflict('wait-settled', `wait_${no} ${endText(wait)}.`);
+}
+
+/** For a signal that may have been sent twice. */
+export function eventSettled({ event, rowKey }: NewSignal, wait: Ending): StoreConflict {
+  const where = rowKey === null ? '' : ` of row ${rowKey}`;
+  return new StoreConflict('wait-settled', `The wait for the event "${event}"${where} ${endText(wait)}.`);
+}
+
+export function eventWaitMissing(no: number, runId: string | null): StoreConflict {
+  const where = runId === null ? 'here' : `in run ${runId}`;
+  return new StoreConflict('wait-missing', `There is no wait_${no} ${where} that a signal could answer.`);
+}
+
+type Ending = Pick<WaitRecord, 'state' | 'settledAt'>;
+
+function endText({ state, settledAt }: Ending): string {
+  const at = settledAt === null ? 'before' : new Date(settledAt).toISOString();
+  return state === 'timedOut' ? `has been over since ${at}: its time was up` : `was answered at ${at}`;
 }
 
 export function waitMissing(key: string): StoreConflict {

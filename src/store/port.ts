@@ -157,6 +157,7 @@ export class StoreConflict extends Error {
     | 'run-missing'
     | 'run-finished'
     | 'wait-settled'
+    | 'wait-missing'
     | 'signal-several'
     | 'signal-unawaited'
     | 'operation-missing';

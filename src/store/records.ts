@@ -126,9 +126,11 @@ export interface NewWait {
   readonly deadline: Instant | null;
   readonly policy: TimeoutPolicy;
   readonly armedAt: Instant;
+  /** False where only an answer that comes after the question counts: no signal that was kept answers it. Not stored. */
+  readonly early?: false;
 }
 
-export interface WaitRecord extends NewWait {
+export interface WaitRecord extends Omit<NewWait, 'early'> {
   /** Ascending over all runs: an earlier wait is answered first. Assigned by the store. */
   readonly no: number;
   readonly place: Place;
@@ -150,6 +152,8 @@ export interface NewSignal {
   readonly waitNo: number | null;
   /** True to answer every wait that matches (the first of each row); false refuses where several rows or runs match. */
   readonly all: boolean;
+  /** True to keep it for a later wait although an earlier one of this run, event and row is over. */
+  readonly keep?: boolean;
   readonly data: JsonText;
   readonly at: Instant;
 }
@@ -157,7 +161,10 @@ export interface NewSignal {
 export interface SignalOutcome {
   /** Waits that it answered; empty where it was kept. */
   readonly delivered: readonly { readonly runId: string; readonly waitNo: number; readonly rowKey: string | null }[];
-  /** True where nothing waits for it yet: kept for the first wait of that run, event and row. */
+  /**
+   * True where nothing waits for it yet: kept for the first wait of that run, event and row. Where such a wait is over
+   * already, only with `keep`; without it the signal is refused as 'wait-settled', since it may be one sent twice.
+   */
   readonly kept: boolean;
 }
 

@@ -38,8 +38,6 @@ transportConformance('functions', async () => ({
 describe('values', () => {
   it.each<[string, unknown, JsonValue]>([
     ['an object', { a: [1, 'x', null, true] }, { a: [1, 'x', null, true] }],
-    ['undefined', undefined, null],
-    ['null', null, null],
     ['an empty string', '', ''],
     ['-0', -0, 0],
     ['an undefined property', { a: undefined, b: 1 }, { b: 1 }],
@@ -75,6 +73,14 @@ describe('values', () => {
     const contract = { error: { code: 'TOOL_CONTRACT' }, message: expect.stringContaining(problem) };
     expect(await send(() => value)).toMatchObject({ ending: 'rejected', ...contract });
     expect(await send(async () => value, { effect: 'write' })).toMatchObject({ ending: 'ambiguous', ...contract });
+  });
+
+  verifies('TOOL-FUNCTION-1', 'null and undefined are the answer that there is none', async () => {
+    const none = { ending: 'answered', raw: { kind: 'value', value: null } };
+    for (const value of [null, undefined]) {
+      expect(await send(() => value)).toEqual(none);
+      expect(await send(async () => value)).toEqual(none);
+    }
   });
 
   it('a cycle, and a property that throws, end too', async () => {

@@ -20,7 +20,12 @@ interface Queue {
   readonly timeoutMs: number;
   readonly deadlines: Map<Watched, Deadline>;
   cancelTimer: () => void;
+  /** True while those that are due get a turn to end after the process was stopped. */
+  hasLooked: boolean;
 }
+
+/** A timer that is later than this was held up by more than a busy event loop (ms). */
+const STOPPED_MS = 1_000;
 
 /**
  * Watches time-outs and signals of all operations of a transport.
@@ -30,8 +35,9 @@ interface Queue {
  *
  * Invariants
  *  1. A watched operation is stopped or released, whichever comes first, and then forgotten.
- *  2. Nothing watched, no timer: an idle transport keeps no process alive.
- *  3. Adding and releasing cost the same however many operations are watched (a timer and a listener for each operation
+ *  2. A time-out that comes late, since the process was stopped, leaves what has arrived meanwhile a second to be read.
+ *  3. Nothing watched, no timer: an idle transport keeps no process alive.
+ *  4. Adding and releasing cost the same however many operations are watched (a timer and a listener for each operation
  *     cost more than a small function tool itself).
  */
 export class OperationWatch {
@@ -80,7 +86,7 @@ export class OperationWatch {
     const at = this.#clock.monotonic() + watched.timeoutMs;
     let queue = this.#queues.get(watched.timeoutMs);
     if (queue === undefined) {
-      queue = { timeoutMs: watched.timeoutMs, deadlines: new Map(), cancelTimer: () => {} };
+      queue = { timeoutMs: watched.timeoutMs, deadlines: new Map(), cancelTimer: () => {}, hasLooked: false };
       this.#queues.set(watched.timeoutMs, queue);
       this.#arm(queue, watched.timeoutMs);
     }
@@ -99,7 +105,14 @@ export class OperationWatch {
         this.#arm(queue, left);
         return;
       }
+      // A process that was stopped for longer than this finds answers in its sockets that it has not had a turn to read.
+      if (left < -STOPPED_MS && !queue.hasLooked) {
+        queue.hasLooked = true;
+        this.#arm(queue, STOPPED_MS);
+        return;
+      }
       this.#stop(watched, 'timeout');
     }
+    queue.hasLooked = false;
   }
 }

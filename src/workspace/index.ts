@@ -13,7 +13,7 @@ export { type OpenOptions, openWorkspace, type Workspace } from './open.ts';
 export { assertOutputDataset } from './output-dataset.ts';
 export type { WorkspacePaths } from './paths.ts';
 export { planRun } from './plan.ts';
-export { reportSource } from './report-source.ts';
+export { reportSource, sourceAfterWork } from './report-source.ts';
 export { newRerun, type PreparedRerun, prepareRerun, type RerunOrder } from './rerun.ts';
 export { type Resolution, resolveOperation } from './resolve.ts';
 export { assertResumable, modeRefusal } from './resume.ts';

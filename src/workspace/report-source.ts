@@ -1,4 +1,4 @@
-import { isGone } from '../engine/index.ts';
+import { isGone, thisOwner } from '../engine/index.ts';
 import type { ReportSource } from '../report/index.ts';
 import type { Workspace } from './open.ts';
 
@@ -14,4 +14,10 @@ export function reportSource(workspace: Workspace): ReportSource {
     now: () => clock.now(),
     isGone,
   };
+}
+
+/** As reports read it once this process works on no run any more: a lease that it could not give back says nothing. */
+export function sourceAfterWork(workspace: Workspace): ReportSource {
+  const own = `${thisOwner()}|`;
+  return { ...reportSource(workspace), isGone: (owner) => owner.startsWith(own) || isGone(owner) };
 }

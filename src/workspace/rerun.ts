@@ -3,7 +3,7 @@ import type { RunOptions } from '../run/index.ts';
 import { IDENTITY_FORMAT, timeId } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { assertLeftAlone, otherCode } from './code.ts';
+import { assertLeftAlone, type OtherCode, otherCode } from './code.ts';
 import type { Workspace } from './open.ts';
 import { mostCredits } from './rerun-cost.ts';
 import { type ChosenRows, chooseRows, type RowChoice } from './rerun-rows.ts';
@@ -24,6 +24,8 @@ export interface RerunOrder extends RowChoice {
 export interface PreparedRerun {
   readonly source: RunRecord;
   readonly order: RerunOrder;
+  /** The code to run in place of the source run's own. */
+  readonly other: OtherCode | undefined;
   readonly chosen: readonly ChosenRows[];
   /** Rows to be done again, by dataset. */
   readonly rows: readonly { readonly dataset: string; readonly again: number; readonly total: number }[];
@@ -35,11 +37,12 @@ export interface PreparedRerun {
 
 /**
  * What a rerun would do; nothing is made yet. Throws RUN_HELD while somebody works on the source, ROW_NOT_FOUND,
- * COLUMN_MISSING, TOOL_NOT_FOUND, and RERUN_EMPTY where no row is left to be done.
+ * COLUMN_MISSING, TOOL_NOT_FOUND, what other code is refused for, and RERUN_EMPTY where no row is left to be done.
  */
 export async function prepareRerun(workspace: Workspace, source: RunRecord, order: RerunOrder): Promise<PreparedRerun> {
   assertLeftAlone(workspace, source, 'a rerun begins with what a run has come to');
-  const { refresh = [] } = order;
+  const { refresh = [], code, cwd } = order;
+  const other = code === undefined ? undefined : await otherCode(workspace, source, { play: code, cwd });
   const named = refresh === 'all' ? [] : refresh.map((id) => workspace.catalogue.get(id));
   const writes = named.filter(({ definition: { effect } }) => effect === 'write' || typeof effect === 'function');
   const chosen = await chooseRows(workspace, source, { ...order, codeChanges: order.code !== undefined });
@@ -49,6 +52,7 @@ export async function prepareRerun(workspace: Workspace, source: RunRecord, orde
   return {
     source,
     order,
+    other,
     chosen,
     rows: chosen.map(({ frame, completed, others }) => ({
       dataset: frameName(frame),
@@ -63,9 +67,7 @@ export async function prepareRerun(workspace: Workspace, source: RunRecord, orde
 /** Makes the rerun, and gives it what the source has, in one transaction. */
 export async function newRerun(workspace: Workspace, prepared: PreparedRerun): Promise<RunRecord> {
   const { committer, clock, chance, mode } = workspace;
-  const { source, order, chosen } = prepared;
-  const { cwd, code } = order;
-  const other = code === undefined ? undefined : await otherCode(workspace, source, { play: code, cwd });
+  const { source, order, other, chosen } = prepared;
   const before = JSON.parse(source.options) as RunOptions;
   const options: RunOptions = {
     ...before,

@@ -103,9 +103,7 @@ export async function existingRun(workspace: Workspace, id: string): Promise<Run
   const { store } = workspace;
   const exact = await store.runs.run(id);
   if (exact !== undefined) return exact;
-  const recent = await store.report.listRuns({ limit: 1000 });
-  const wanted =
-    id === 'last' ? recent.slice(0, 1) : recent.filter((run) => run.id.startsWith(id) || run.id.endsWith(id));
+  const wanted = id === 'last' ? await newestRoot(workspace) : await runsLike(workspace, id);
   const [only] = wanted;
   if (only !== undefined && wanted.length === 1) return only;
   const several =
@@ -119,6 +117,24 @@ export async function existingRun(workspace: Workspace, id: string): Promise<Run
     details: { runId: id },
     next: ['callsheet runs list'],
   });
+}
+
+const LOOKED_AT = 1_000;
+
+async function runsLike({ store }: Workspace, id: string): Promise<readonly RunRecord[]> {
+  const recent = await store.report.listRuns({ limit: LOOKED_AT });
+  return recent.filter((run) => run.id.startsWith(id) || run.id.endsWith(id));
+}
+
+/** The newest run that somebody started: one that another run has started is not what people mean by the last one. */
+async function newestRoot({ store }: Workspace): Promise<readonly RunRecord[]> {
+  for (let beforeNo: number | undefined; ; ) {
+    const page = await store.report.listRuns({ limit: LOOKED_AT, beforeNo });
+    const root = page.find((run) => run.parentRunId === null);
+    if (root !== undefined) return [root];
+    beforeNo = page.at(-1)?.no;
+    if (beforeNo === undefined) return [];
+  }
 }
 
 /** Changes what a run was started with, for its next attempt: a higher limit, say, or other code. */

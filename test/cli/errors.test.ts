@@ -62,6 +62,8 @@ describe('a failed command', () => {
         expect(error.message, line).toMatch(message);
         expect(error.next.length, line).toBeGreaterThan(0);
       }
+      const { stderr } = await typed(dir, ['run', 'uper.play.ts']);
+      expect(stderr).toMatch(/^PLAY_FILE_NOT_FOUND: .*\n {2}→ callsheet check .*upper\.play\.ts/);
     },
     60_000,
   );
@@ -115,6 +117,7 @@ describe('money', () => {
   verifies('CLI-CONFIRM-1', 'is spent with --yes, or up to --max-credits', async () => {
     addFiles(dir, { '.env': 'PAID_KEY=k\n' });
     const run = (...more: string[]) => typed(dir, ['run', 'paid.play.ts', '--csv', 'rows.csv', ...more]);
+    expect(await run()).toMatchObject({ exit: 2, stderr: expect.stringContaining('CONFIRMATION_NEEDED') });
     const capped = await run('--max-credits', '3');
     expect(capped).toMatchObject({ exit: 1, stderr: expect.stringContaining('OUT_OF_CREDITS') });
     expect((await run('--yes')).exit).toBe(0);

@@ -176,6 +176,16 @@ describe('a card', () => {
     });
   });
 
+  verifies('SLACK-CARD-1', 'is posted once, though its process dies before the answer of Slack is kept', async () => {
+    const slack = await slackStandIn();
+    const dir = slackFolder(slack);
+    const workspace = await openSlack(dir);
+    const run = await queued(workspace, askPlay());
+    await crash(workspace, run.id, (write) => write.kind === 'receipt');
+    const later = await openSlack(dir, { clock: laterClock(60_000) });
+    expect([(await attempt(later, run.id)).outcome.kind, slack.posted.length]).toEqual(['suspended', 1]);
+  });
+
   verifies('SLACK-CARD-1', 'is refused before anything is sent where Slack would not take it', async () => {
     const slack = await slackStandIn();
     const workspace = await openSlack(slackFolder(slack));

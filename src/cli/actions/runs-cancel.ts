@@ -18,7 +18,7 @@ export async function runsCancel(call: Invocation<CancelFlags>): Promise<number>
     const done =
       flags.tree === true
         ? await cancelTree(workspace, run)
-        : new Map<string, Cancelled>([[run.id, await workspace.engine.cancel(run.id)]]);
+        : new Map<string, Cancelled>([[run.id, await cancelledNow(workspace, run.id)]]);
     if (terminal.json) {
       const report = await runReport(reportSource(workspace), await existingRun(workspace, run.id));
       const tree = [...done].map(([id, cancel]) => ({ run: id, cancel }));
@@ -48,6 +48,17 @@ async function cancelTree(workspace: Workspace, root: RunRecord): Promise<Readon
       if (!done.has(child.id)) done.set(child.id, await cancelled(workspace, child.id));
   }
   return done;
+}
+
+/** Throws RUN_FINISHED where the run is over, since then nothing was cancelled now. */
+async function cancelledNow(workspace: Workspace, runId: string): Promise<Cancelled> {
+  const done = await cancelled(workspace, runId);
+  if (done !== 'finished') return done;
+  const { status } = await existingRun(workspace, runId);
+  throw new CallsheetError('RUN_FINISHED', `The run ${runId} is ${status} already; there is nothing to cancel.`, {
+    details: { runId, status },
+    next: [`callsheet runs show ${runId}`],
+  });
 }
 
 async function cancelled(workspace: Workspace, runId: string): Promise<Cancelled> {

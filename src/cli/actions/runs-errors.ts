@@ -1,6 +1,7 @@
 import { errorsReport } from '../../report/index.ts';
 import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
+import { doubtsText } from '../summary.ts';
 import { counted } from '../table.ts';
 import { withRun } from '../with-run.ts';
 
@@ -29,7 +30,9 @@ export async function runsErrors(call: Invocation<Record<never, never>>): Promis
       await terminal.line(`In doubt: call '${label}' of ${tool} ${where} (${call})`);
       for (const step of next) await terminal.line(`  → ${step}`);
     }
-    terminal.note(failedRows === 0 ? 'No row failed.' : `${counted(failedRows, 'row')} failed.`);
+    const failed = `${counted(failedRows, 'row')} failed`;
+    if (inDoubt.length > 0) terminal.note(`${failed}, ${doubtsText(inDoubt.length)}.`);
+    else terminal.note(failedRows === 0 ? 'No row failed.' : `${failed}.`);
     return 0;
   });
 }

@@ -36,7 +36,13 @@ function waitLines(waiting: WaitingJson | null): string[] {
   if (waiting === null || waiting.open.length === 0) return [];
   const { open, events } = waiting;
   const all = events.reduce((sum, { count }) => sum + count, 0);
-  const rows = open.map(({ event, row, since, until, id }) => [`  ${event}`, row ?? '–', since, until ?? '–', id]);
+  const rows = open.map(({ event, row, since, until, id, inDoubt }) => [
+    `  ${event}`,
+    row ?? '–',
+    since,
+    until ?? '–',
+    inDoubt ? `${id} (what asks is in doubt)` : id,
+  ]);
   const more = all > open.length ? [`  … and ${shownNumber(all - open.length)} more`] : [];
   return [...tableLines(['  event', 'row', 'since', 'until', 'wait'], rows), ...more];
 }

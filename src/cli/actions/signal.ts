@@ -12,20 +12,21 @@ export interface SignalFlags {
   readonly row?: string;
   readonly wait?: number;
   readonly all?: boolean;
+  readonly keep?: boolean;
 }
 
 /** `signal`: an event for a run that waits for it, or will. */
 export async function signal(call: Invocation<SignalFlags>): Promise<number> {
   const { terminal, args, flags } = call;
-  const { event, row = null, wait = null, all = false } = flags;
-  if (wait !== null && (row !== null || all))
-    throw new CallsheetError('USAGE', '--wait names one wait already; --row and --all choose among several.', {
+  const { event, row = null, wait = null, all = false, keep = false } = flags;
+  if (wait !== null && (row !== null || all || keep))
+    throw new CallsheetError('USAGE', '--wait names one wait already; --row, --all and --keep are for whichever waits.', {
       next: ['callsheet signal --help'],
     });
   const data = await jsonOption(terminal, '--data', flags.data);
   return withWorkspace(call, async (workspace) => {
     const runId = args[0] === undefined ? null : (await existingRun(workspace, args[0])).id;
-    const outcome = await sendSignal(workspace, { runId, event, row, wait, all, data });
+    const outcome = await sendSignal(workspace, { runId, event, row, wait, all, keep, data });
     const answered = outcome.delivered.map((one) => ({ run: one.runId, wait: `wait_${one.waitNo}`, row: one.rowKey }));
     const next = await nextOf(workspace, outcome, runId);
     if (terminal.json) {
@@ -47,7 +48,10 @@ function outcomeLines(
 ): string[] {
   if (kept) {
     const where = row === null ? runId : `row ${row} of ${runId}`;
-    return [`Nothing in ${where} waits for '${event}' now: it is kept for the next wait that does.`];
+    return [
+      `Nothing in ${where} waits for '${event}' now: it is kept for the next wait that does.`,
+      'Questions of event tools, such as human_approval, take only answers that come after them.',
+    ];
   }
   const runs = [...new Set(delivered.map((one) => one.runId))];
   return runs.map((id) => {

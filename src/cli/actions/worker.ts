@@ -14,7 +14,7 @@ import { errorJson, failureLines, failureOf } from '../failure.ts';
 import type { Invocation } from '../invocation.ts';
 import { plainLines } from '../live/render.ts';
 import { onStopSignals } from '../stop-signals.ts';
-import { waitsText } from '../summary.ts';
+import { doubtsText, waitsText } from '../summary.ts';
 import { counted } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { withWorkspace } from '../with-workspace.ts';
@@ -87,13 +87,15 @@ async function tellTaken(
 
 async function tellEnded(terminal: Terminal, workspace: Workspace, runId: string): Promise<void> {
   const report = await runReport(reportSource(workspace), await existingRun(workspace, runId));
-  const { run, waiting, datasets, credits } = report;
-  if (terminal.json) return terminal.record({ type: 'ended', run, waiting, datasets, credits });
+  const { run, waiting, datasets, credits, inDoubt } = report;
+  if (terminal.json) return terminal.record({ type: 'ended', run, waiting, datasets, credits, inDoubt });
   const waits = waiting === null ? '' : `, ${waitsText(waiting)}`;
   terminal.note(
     `${runId}: ${run.status}${run.error === null ? '' : `: ${run.error.code}: ${run.error.message}`}${waits}`,
   );
-  for (const step of run.error?.next ?? []) terminal.note(`  → ${step}`);
+  if (inDoubt > 0) terminal.note(`${runId}: ${doubtsText(inDoubt)}`);
+  const errors = inDoubt > 0 ? [`callsheet runs errors ${runId}`] : [];
+  for (const step of new Set([...(run.error?.next ?? []), ...errors])) terminal.note(`  → ${step}`);
 }
 
 async function runOf(workspace: Workspace, runId: string): Promise<RunJson> {

@@ -24,7 +24,8 @@ export function declareWaiting(parts: Declaring): void {
     .requiredOption('--data <json>', 'what it brings: JSON, @file, or - for stdin')
     .option('--row <key>', "only for the row with this key, as 'runs show' lists it", text)
     .option('--wait <id>', "only for this wait, as 'runs show' lists it", waitNumber)
-    .option('--all', 'answer every wait that matches: of all rows, and of all runs where none is named');
+    .option('--all', 'answer every wait that matches: of all rows, and of all runs where none is named')
+    .option('--keep', 'keep it for a wait to come, although one of that name was answered before');
   declare<WorkerFlags>(
     parts,
     {

@@ -91,9 +91,10 @@ export function waits(current: () => StoreUnderTest): void {
     const late = signal('b');
     const lost = expire('a');
     const outcomes = await store.commit([[signal('a')], [lost], [expire('b')], [late]]);
-    expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, true, true]);
+    expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, true, false]);
     expect(lost).toMatchObject({ stored: { state: 'answered', payload: '{"é":1}', signalNo: 1, settledAt: AT + 50 } });
-    expect(late).toMatchObject({ outcome: { delivered: [], kept: true } });
+    expect(outcomes[3]).toMatchObject({ error: { what: 'wait-settled', message: expect.stringContaining('its time was up') } });
+    expect(late).not.toHaveProperty('outcome');
     const settled = (await store.runs.waits(fence.runNo, 0, [0])).get(0);
     expect(settled?.map((wait) => [wait.state, wait.payload])).toEqual([
       ['answered', '{"é":1}'],

@@ -1,4 +1,13 @@
-import { runFinished, SEVERAL_PLACES, signalSeveral, signalUnawaited, waitMissing, waitSettled } from '../conflicts.ts';
+import {
+  eventSettled,
+  eventWaitMissing,
+  runFinished,
+  SEVERAL_PLACES,
+  signalSeveral,
+  signalUnawaited,
+  waitMissing,
+  waitSettled,
+} from '../conflicts.ts';
 import type { NewSignal, RunRecord, SignalOutcome, WaitRecord } from '../records.ts';
 import type { WriteOf } from '../write-of.ts';
 import { type MemoryData, type MemoryWait, WORKED_ON } from './data.ts';
@@ -9,13 +18,14 @@ const NO_ANSWER = { state: 'open', payload: null, signalNo: null, settledAt: nul
 
 /** Arms a wait unless its key is there, and sets `stored`. The oldest signal kept for it answers it at once. */
 export function armWait(data: MemoryData, write: WriteOf<'arm'>, undo: Undo): void {
-  const { fence, place, wait } = write;
+  const { fence, place } = write;
+  const { early = true, ...wait } = write.wait;
   undo.push(() => {
     delete write.stored;
   });
   let standing = data.waitAt(fence.runNo, place, wait.key);
   if (standing === undefined) {
-    const answer = takeKept(data, write, undo);
+    const answer = early ? takeKept(data, write, undo) : NO_ANSWER;
     standing = { ...wait, ...answer, no: data.waits.length + 1, place: { ...place }, runNo: fence.runNo };
     undo.append(data.waits, standing);
   }
@@ -65,6 +75,7 @@ export function deliverSignal(data: MemoryData, write: WriteOf<'signal'>, undo: 
   const waits = signal.waitNo === null ? waitsFor(data, signal, run) : [oneWait(data, signal.waitNo, run)];
   if (waits.length === 0 && run === undefined) throw signalUnawaited(signal.event);
   const kept = waits.length === 0;
+  if (kept && run !== undefined && signal.keep !== true) assertNoneSettled(data, signal, run);
   const no = data.signals.length + 1;
   undo.append(data.signals, { ...signal, no, runNo: run?.no ?? null, consumed: !kept });
   for (const wait of waits) {
@@ -92,15 +103,23 @@ function unfinished(run: RunRecord): RunRecord {
 function oneWait(data: MemoryData, waitNo: number, run: RunRecord | undefined): MemoryWait {
   const wait = data.waits[waitNo - 1];
   const waiting = wait === undefined ? undefined : data.run(wait.runNo);
-  if (
-    wait?.state !== 'open' ||
-    wait.kind !== 'event' ||
-    waiting === undefined ||
-    (run !== undefined && waiting.no !== run.no)
-  )
-    throw waitSettled(waitNo);
+  if (wait?.kind !== 'event' || waiting === undefined || (run !== undefined && waiting.no !== run.no))
+    throw eventWaitMissing(waitNo, run?.id ?? null);
+  if (wait.state !== 'open') throw waitSettled(waitNo, wait);
   unfinished(waiting);
   return wait;
+}
+
+/** Throws 'wait-settled' where the run's wait for the event is over: the signal may be one that was sent twice. */
+function assertNoneSettled(data: MemoryData, signal: NewSignal, run: RunRecord): void {
+  const settled = data.waits
+    .filter(({ runNo, event, state }) => runNo === run.no && event === signal.event && state !== 'open')
+    .filter(({ rowKey }) => signal.rowKey === null || rowKey === signal.rowKey)
+    .reduce<MemoryWait | undefined>(
+      (last, wait) => ((last?.settledAt ?? 0) > (wait.settledAt ?? 0) ? last : wait),
+      undefined,
+    );
+  if (settled !== undefined) throw eventSettled(signal, settled);
 }
 
 /** The earliest wait that matches, of each row. */

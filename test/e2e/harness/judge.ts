@@ -22,6 +22,18 @@ export function recordedQuestions(dir: string): string[] {
 
 /** Reads the workspace's database as another process would: without a lock, without a checkpoint. */
 export function rowsOf(dir: string, sql: string): Record<string, unknown>[] {
+  for (let tries = 1; ; tries++) {
+    try {
+      return readRows(dir, sql);
+    } catch (error) {
+      // A process that closes it takes its log away, and for a moment a reader finds half of it.
+      if (tries === 50 || !String(error).includes('unable to open')) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+    }
+  }
+}
+
+function readRows(dir: string, sql: string): Record<string, unknown>[] {
   // Whoever opens it first after a kill holds it for a moment.
   const db = new DatabaseSync(join(dir, '.callsheet', 'callsheet.db'), { readOnly: true, timeout: 5_000 });
   try {

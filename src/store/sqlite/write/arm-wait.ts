@@ -20,14 +20,15 @@ const NO_ANSWER: Answer = { state: 'open', payload: null, signalNo: null, settle
 
 /** Arms a wait unless its key is there, and sets `stored`. The oldest signal kept for it answers it at once. */
 export function armWait(db: Database, spaces: Spaces, write: WriteOf<'arm'>): void {
-  const { fence, wait, place } = write;
+  const { fence, place } = write;
+  const { early = true, ...wait } = write.wait;
   const placeId = spaces.place(fence.runNo, place.datasetNo, place.ordinal);
   const known = db.get<WaitRow>(WAIT_OF_KEY, placeId, wait.key);
   if (known !== undefined) {
     write.stored = waitRecord(known, place);
     return;
   }
-  const answer = takeKept(db, fence.runNo, wait);
+  const answer = early ? takeKept(db, fence.runNo, wait) : NO_ANSWER;
   const made = db.get<{ no: number }>(
     INSERT,
     placeId,

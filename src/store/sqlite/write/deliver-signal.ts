@@ -1,4 +1,6 @@
 import {
+  eventSettled,
+  eventWaitMissing,
   runFinished,
   runMissing,
   SEVERAL_PLACES,
@@ -6,7 +8,7 @@ import {
   signalUnawaited,
   waitSettled,
 } from '../../conflicts.ts';
-import type { NewSignal, SignalOutcome } from '../../records.ts';
+import type { NewSignal, SignalOutcome, WaitRecord } from '../../records.ts';
 import type { WriteOf } from '../../write-of.ts';
 import { runStatus, waitState } from '../codes.ts';
 import type { Database, SqlValue } from '../driver.ts';
@@ -14,8 +16,10 @@ import { wakeRun } from './wake-run.ts';
 
 const OPEN = waitState.number('open');
 const RUN = 'SELECT no, id, status FROM runs WHERE id = ?';
-const RUN_OF_WAIT = `SELECT r.no, r.id, r.status FROM waits w JOIN runs r ON r.no = w.run_no
-  WHERE w.no = ? AND w.state = ${OPEN} AND w.kind = 'event'`;
+const RUN_OF_WAIT = `SELECT r.no, r.id, r.status, w.state, w.settled_at FROM waits w JOIN runs r ON r.no = w.run_no
+  WHERE w.no = ? AND w.kind = 'event'`;
+const LAST_SETTLED = `SELECT state, settled_at FROM waits WHERE run_no = ? AND event = ? AND state <> ${OPEN}
+  AND (? IS NULL OR row_key = ?) ORDER BY settled_at DESC, no DESC LIMIT 1`;
 const WORKED_ON = ['queued', 'running', 'waiting'] as const;
 const OF_WORKED_ON = `run_no IN (SELECT no FROM runs WHERE status IN (${WORKED_ON.map(runStatus.number).join(', ')}))`;
 const KEEP = 'INSERT INTO signals (run_no, event, row_key, at, consumed, data) VALUES (?, ?, ?, ?, ?, ?) RETURNING no';
@@ -30,6 +34,11 @@ interface RunRow {
   readonly status: number;
 }
 
+interface EndRow {
+  readonly state: number;
+  readonly settled_at: number | null;
+}
+
 /** Answers waits or keeps the signal, and sets `outcome`. Throws the StoreConflicts that the port names. */
 export function deliverSignal(db: Database, write: WriteOf<'signal'>): void {
   const { signal } = write;
@@ -37,6 +46,7 @@ export function deliverSignal(db: Database, write: WriteOf<'signal'>): void {
   const waits = signal.waitNo === null ? waitsFor(db, signal, run) : [oneWait(db, signal.waitNo, run)];
   if (waits.length === 0 && run === undefined) throw signalUnawaited(signal.event);
   const kept = waits.length === 0;
+  if (kept && run !== undefined && signal.keep !== true) assertNoneSettled(db, signal, run);
   const values = [run?.no ?? null, signal.event, signal.rowKey, signal.at, kept ? 0 : 1, kept ? signal.data : null];
   const signalNo = db.get<{ no: number }>(KEEP, ...values)?.no ?? 0;
   write.outcome = { delivered: kept ? [] : answer(db, { signal, signalNo, waits }), kept };
@@ -55,12 +65,23 @@ function unfinished(run: RunRow): RunRow {
   return run;
 }
 
-/** Throws 'wait-settled' for a wait that is over, unknown, or of another run than the one named. */
+/** Throws 'wait-settled' for a wait that is over, 'wait-missing' for one that is not there, or not in the run named. */
 function oneWait(db: Database, waitNo: number, run: RunRow | undefined): number {
-  const waiting = db.get<RunRow>(RUN_OF_WAIT, waitNo);
-  if (waiting === undefined || (run !== undefined && waiting.no !== run.no)) throw waitSettled(waitNo);
-  unfinished(waiting);
+  const wait = db.get<RunRow & EndRow>(RUN_OF_WAIT, waitNo);
+  if (wait === undefined || (run !== undefined && wait.no !== run.no)) throw eventWaitMissing(waitNo, run?.id ?? null);
+  if (wait.state !== OPEN) throw waitSettled(waitNo, ending(wait));
+  unfinished(wait);
   return waitNo;
+}
+
+/** Throws 'wait-settled' where the run's wait for the event is over: the signal may be one that was sent twice. */
+function assertNoneSettled(db: Database, signal: NewSignal, run: RunRow): void {
+  const settled = db.get<EndRow>(LAST_SETTLED, run.no, signal.event, signal.rowKey, signal.rowKey);
+  if (settled !== undefined) throw eventSettled(signal, ending(settled));
+}
+
+function ending({ state, settled_at: settledAt }: EndRow): Pick<WaitRecord, 'state' | 'settledAt'> {
+  return { state: waitState.name(state), settledAt };
 }
 
 /** The earliest wait that matches, of each row. */
