@@ -1,10 +1,11 @@
 /**
  * `npm run mutate`: for each mutation of scripts/mutations.ts, changes that one line of src in a copy of the project and
- * runs the tests that name the promises it breaks. A mutation that all of them survive is a test that is missing.
+ * runs the tests that name the promises it breaks. A mutation that all of them survive is a test that is missing. Those tests
+ * run once without any mutation before; of tests with many processes only what no quicker one names.
  *
  *   npm run mutate                       all
  *   npm run mutate -- call/intent        those whose file or promise contains a word
- *   npm run mutate -- --list             which promises have no mutation
+ *   npm run mutate -- --list             which promises have no mutation, and which mutations fit no line any more
  */
 import { spawn } from 'node:child_process';
 import {
@@ -96,7 +97,7 @@ class Bench {
   async try(mutation: Mutation, tests: Tests): Promise<Verdict> {
     const file = join(this.#dir, 'src', mutation.file);
     const before = readFileSync(file, 'utf8');
-    if (before.split(mutation.from).length !== 2) return 'stale';
+    if (!isFitting(before, mutation.from)) return 'stale';
     writeFileSync(
       file,
       before.replace(mutation.from, () => mutation.to),
@@ -126,6 +127,11 @@ class Bench {
   close(): void {
     rmSync(this.#dir, { recursive: true, force: true });
   }
+}
+
+/** True where a text is in a file exactly once. */
+function isFitting(file: string, text: string): boolean {
+  return file.split(text).length === 2;
 }
 
 /** The name of a test that stands for a promise. */
@@ -166,6 +172,9 @@ const words = process.argv.slice(2).filter((word) => !word.startsWith('--'));
 if (process.argv.includes('--list')) {
   const guarded = new Set<string>(MUTATIONS.flatMap(({ breaks }) => [...breaks]));
   for (const id of ids) if (!guarded.has(id)) process.stdout.write(`no mutation: ${id}\n`);
+  for (const { breaks, file, from } of MUTATIONS)
+    if (!isFitting(readFileSync(join(ROOT, 'src', file), 'utf8'), from))
+      process.stdout.write(`stale: ${breaks.join()} ${file}: ${JSON.stringify(from)}\n`);
   process.exit();
 }
 const wanted = MUTATIONS.filter(

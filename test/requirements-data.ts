@@ -438,10 +438,12 @@ export const REQUIREMENTS = {
     'Of rows that each send a card and wait, each card is sent once and each answer reaches its row, whatever is killed.',
 
   // what a new user's session found
-  'DOUBT-LEGS-1': 'A failure that the play went on past before it wrote something is not tried again; at worst its row fails.',
+  'DOUBT-LEGS-1':
+    'A failure that the play went on past before it wrote something is not tried again; at worst its row fails.',
   'DOUBT-LATE-1': 'An answer that comes when its write is in doubt already ends the doubt.',
   'INTENT-RESOLVE-2': 'What somebody says of a write in doubt counts for its place, whatever its input is now.',
-  'DELIVER-STOPPED-1': 'A process that was stopped for longer than a time-out reads what has arrived before it gives up.',
+  'DELIVER-STOPPED-1':
+    'A process that was stopped for longer than a time-out reads what has arrived before it gives up.',
 } as const satisfies Record<string, string>;
 
 /** Promises of later work. A test may name them already; none is required to. */

@@ -19,10 +19,10 @@ export const CHAOS: readonly Mutation[] = [
   },
   {
     breaks: ['CHAOS-CATCH-1'],
-    file: 'scope/gate.ts',
-    from: '      this.#wake();\n      return new Promise<T>(() => {});',
-    to: "      this.#wake();\n      throw new Error('the scope waits');",
-    why: 'a wait is thrown, and a play that catches everything goes on without its answer',
+    file: 'call/execute.ts',
+    from: 'if (entry !== undefined) return replay(run, question, entry);',
+    to: '',
+    why: 'a write that was recorded is sent again by a play that catches everything',
   },
   {
     breaks: ['CHAOS-LEGS-1'],
@@ -47,10 +47,10 @@ export const CHAOS: readonly Mutation[] = [
   },
   {
     breaks: ['CHAOS-EVENTS-1'],
-    file: 'call/execute.ts',
-    from: 'if (entry !== undefined) return replay(run, question, entry);',
-    to: '',
-    why: 'a card is sent again by every attempt',
+    file: 'store/sqlite/write/deliver-signal.ts',
+    from: 'if (signal.rowKey !== null) {',
+    to: "if (signal.rowKey === '') {",
+    why: 'an answer does not find its row among many',
   },
   {
     breaks: ['CHAOS-KILLS-1'],

@@ -206,4 +206,32 @@ export const DELIVERY: readonly Mutation[] = [
     to: "if (receipt.raw !== undefined || receipt.id > 0) return answerOf(receipt, receipt.raw ?? 'null');\n    while",
     why: 'a large answer is empty when it is read again',
   },
+  {
+    breaks: ['DOUBT-LEGS-1'],
+    file: 'call/journal.ts',
+    from: 'retryFailed && !passed(entry)',
+    to: 'retryFailed',
+    why: 'a leg that is well again changes what a message says, and it is sent a second time',
+  },
+  {
+    breaks: ['DOUBT-LATE-1'],
+    file: 'call/journal.ts',
+    from: 'error !== null && this.#unsettled.has(callId) && isFinalFailure(error)',
+    to: 'false',
+    why: 'an answer that is on disk does not end the doubt',
+  },
+  {
+    breaks: ['INTENT-RESOLVE-2'],
+    file: 'call/acquire.ts',
+    from: "if (other.state === 'done') {",
+    to: "if (other.state === 'intended') {",
+    why: 'what somebody said of a message with the time in it is not heard',
+  },
+  {
+    breaks: ['DELIVER-STOPPED-1'],
+    file: 'tool/watch.ts',
+    from: 'if (left < -STOPPED_MS && !queue.hasLooked) {',
+    to: 'if (left < Number.NEGATIVE_INFINITY) {',
+    why: 'a laptop that was closed for a minute puts every write in doubt',
+  },
 ];

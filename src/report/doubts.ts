@@ -37,7 +37,12 @@ interface Site {
 }
 
 /** Writes of a run that are in doubt. Those of a run at work count once they have ended so. */
-export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<Doubts> {
+export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<readonly DoubtJson[]> {
+  return (await doubtsOf(source, run)).operations;
+}
+
+/** The same, with where they were made. */
+export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Doubts> {
   const doubts: DoubtJson[] = [];
   const sites = new Set<string>();
   const isWorkedOn = statusIn(source, run) === 'running';

@@ -45,10 +45,15 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
     run: run.id,
     groups: sorted.map((group) => ({ ...group, columns: [...group.columns], next: nextOf(run, group) })),
     failedRows,
-    inDoubt: (await operationsInDoubt(source, run)).operations,
-    runError:
-      run.error === null ? null : (toJson(JSON.parse(run.error)) as unknown as NonNullable<ErrorsJson['runError']>),
+    inDoubt: await operationsInDoubt(source, run),
+    runError: runErrorOf(run),
   };
+}
+
+function runErrorOf({ id, error }: RunRecord): ErrorsJson['runError'] {
+  if (error === null) return null;
+  const told = toJson(JSON.parse(error)) as unknown as NonNullable<ErrorsJson['runError']>;
+  return { ...told, next: ofRun(told.next, id) };
 }
 
 interface MutableGroup extends Omit<ErrorGroup, 'columns' | 'count' | 'samples' | 'next'> {

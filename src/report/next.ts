@@ -6,7 +6,12 @@ import type { WaitingJson } from './waiting.ts';
 export function nextCommands(
   run: RunRecord,
   status: ShownStatus,
-  facts: { readonly datasets: readonly string[]; readonly failed: number; readonly inDoubt: number; readonly waiting: WaitingJson | null },
+  facts: {
+    readonly datasets: readonly string[];
+    readonly failed: number;
+    readonly inDoubt: number;
+    readonly waiting: WaitingJson | null;
+  },
 ): string[] {
   const { id } = run;
   if (status === 'running') return [`callsheet runs watch ${id}`, `callsheet runs cancel ${id}`];

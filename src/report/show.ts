@@ -1,7 +1,7 @@
 import { frameName } from '../dataset/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
-import { operationsInDoubt } from './doubts.ts';
+import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import { nextCommands } from './next.ts';
 import type { ReportSource } from './reads.ts';
@@ -90,7 +90,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
   const sum = (pick: (calls: ToolCallsJson) => number): number =>
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
-  const doubts = await operationsInDoubt(source, run);
+  const doubts = await doubtsOf(source, run);
   const waiting = await waitingOf(source, run, doubts);
   return {
     run: runJson(run, statusIn(source, run)),

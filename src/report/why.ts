@@ -5,7 +5,7 @@ import { callsOfRows } from './calls-of-rows.ts';
 import { chosenFrame, readerOf } from './frames.ts';
 import { callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
-import { iso } from './run-json.ts';
+import { iso, ofRun } from './run-json.ts';
 import { rounded } from './show.ts';
 
 export interface AttemptJson {
@@ -52,7 +52,7 @@ export async function whyRow(
   return {
     row: row.key,
     state: row.state,
-    error: row.error,
+    error: row.error?.next === undefined ? row.error : { ...row.error, next: ofRun(row.error.next, run.id) },
     columns: columns.map(({ name, legs }) => {
       const own = callsOfColumn(name, calls);
       return {

@@ -90,9 +90,15 @@ export interface GoingOn {
   readonly attempt: (runId?: string) => Promise<void>;
 }
 
-async function answer({ workspace, runId }: GoingOn, event: string, more: { row?: string; data?: JsonValue } = {}) {
-  const { row = null, data = { said: 'yes' } } = more;
-  await sendSignal(workspace, { runId, event, row, wait: null, all: false, data });
+interface Answer {
+  readonly row?: string;
+  readonly data?: JsonValue;
+  readonly keep?: boolean;
+}
+
+async function answer({ workspace, runId }: GoingOn, event: string, more: Answer = {}) {
+  const { row = null, data = { said: 'yes' }, keep = false } = more;
+  await sendSignal(workspace, { runId, event, row, wait: null, all: false, keep, data });
 }
 
 /** Answers 'go' and makes the last attempt. */
@@ -155,7 +161,7 @@ export const STORIES: readonly Story[] = [
       await answer(world, 'go', { row: '12' });
       await world.attempt();
       await answer(world, 'go', { row: '11' });
-      await answer(world, 'go');
+      await answer(world, 'go', { keep: true });
       await world.attempt();
     },
   },

@@ -8,6 +8,10 @@ import { FILES } from './plays.ts';
 const TOOLS = `import { defineTool } from 'callsheet';
 const input = { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] };
 export const send = defineTool<{ text: string }>({ id: 'local.send', effect: 'write', input, run: () => ({ text: 'sent' }) });
+export const lost = defineTool<{ text: string }>({ id: 'local.lost', effect: 'write', input, run: ({ text }) => {
+  if (text === 'apple') throw Object.assign(new Error('no answer'), { endsAs: 'ambiguous' });
+  return { text };
+} });
 `;
 
 let dir = '';
@@ -16,6 +20,7 @@ beforeAll(() => {
   addFiles(dir, {
     'tools/send.ts': TOOLS,
     'send.play.ts': FILES['upper.play.ts'].replaceAll('local.upper', 'local.send').replace("'upper'", "'send'"),
+    'lost.play.ts': FILES['upper.play.ts'].replaceAll('local.upper', 'local.lost').replace("'upper'", "'lost'"),
   });
 });
 afterAll(() => removeFolder(dir));
@@ -26,6 +31,20 @@ interface Report {
   readonly error?: { readonly code: string; readonly message: string; readonly next: readonly string[] };
 }
 const reported = (ended: Ended): Report => documentOf<Report>(ended);
+
+describe('a write in doubt', () => {
+  verifies('DOUBT-LISTED-1', 'is counted wherever a run is shown, with the command that lists it', async () => {
+    const ended = await typed(dir, ['run', 'lost.play.ts', '--csv', 'rows.csv', '--json']);
+    const { run, inDoubt, next } = documentOf<Report & { inDoubt: number; next: string[] }>(ended);
+    expect(inDoubt).toBe(1);
+    expect(next).toContain(`callsheet runs errors ${run.id}`);
+    const shown = await typed(dir, ['runs', 'show', run.id]);
+    expect(shown.stdout).toContain('doubts   1 write in doubt');
+    const errors = await typed(dir, ['runs', 'errors', run.id]);
+    expect(errors.stderr).toContain('1 row failed, 1 write in doubt');
+    expect(errors.stdout).not.toContain('<run>');
+  });
+});
 
 describe('runs rerun', () => {
   verifies('RERUN-SELECT-1', 'does chosen rows again under the code of now, and exports all rows', async () => {
@@ -38,6 +57,8 @@ describe('runs rerun', () => {
     expect(readFileSync(join(dir, 'out.csv'), 'utf8')).toBe(
       'name,text,answer\nAda,apple,apple\nBob,banana,BANANA\nCleo,cherry,cherry\n',
     );
+    const gone = await typed(dir, ['runs', 'rerun', first.run.id, '--failed', '--code', 'nofile.ts']);
+    expect([gone.exit, gone.stderr]).toEqual([4, expect.stringMatching(/^PLAY_FILE_NOT_FOUND/)]);
     const told = await typed(dir, args);
     expect([told.exit, told.stderr]).toEqual([0, expect.stringContaining('rows: 1 of 3 rows again')]);
     const none = await typed(dir, ['runs', 'rerun', reported(again).run.id, '--failed', '--json']);

@@ -10,6 +10,19 @@ const PLAYS = {
   'ask.play.ts': `import { definePlay } from 'callsheet';
 export default definePlay('ask', async (ctx) => ({ answer: await ctx.waitForEvent('ask', { event: 'approved', timeout: '3d' }) }));
 `,
+  'twice.play.ts': `import { definePlay } from 'callsheet';
+export default definePlay('twice', async (ctx) => {
+  const first = await ctx.waitForEvent('first', { event: 'approved' });
+  const second = await ctx.waitForEvent('second', { event: 'approved' });
+  return { first, second, third: await ctx.waitForEvent('third', { event: 'approved' }) };
+});
+`,
+  'parent.play.ts': `import { definePlay } from 'callsheet';
+import twice from './twice.play.ts';
+export default definePlay('parent', async (ctx) => {
+  await ctx.runPlayAsync('one', twice, {});
+});
+`,
   'rows.play.ts': `import { definePlay } from 'callsheet';
 export default definePlay('rows', async (ctx, input: { csv: string }) => {
   const file = await ctx.csv<{ name: string }>(input.csv);
@@ -142,11 +155,8 @@ describe('a signal', () => {
 
   verifies('SIGNAL-MATCH-1', 'answers its own event and row only, and says that others are kept', async () => {
     const { run } = await json(5, 'run', 'rows.play.ts', '--yes', '--csv', 'rows.csv');
-    for (const wrong of [
-      ['--event', 'refused'],
-      ['--event', 'approved', '--row', 'Nobody'],
-    ])
-      expect((await signalled(run.id, ...wrong, '--data', '1')).signal).toMatchObject({ kept: true, answered: [] });
+    const { signal: other } = await signalled(run.id, '--event', 'refused', '--data', '1');
+    expect(other).toMatchObject({ kept: true, answered: [] });
     const told = await typed(dir, ['signal', run.id, '--event', 'aproved', '--data', '1']);
     expect(told.stderr).toContain("What it does wait for: 'approved' (3).");
     const { signal } = await signalled(run.id, '--event', 'approved', '--row', 'Bob', '--data', 'true');
@@ -173,6 +183,54 @@ describe('a signal', () => {
     expect(signal.answered.map((one) => one.run)).toEqual([run.id, run.id, run.id, other.run.id]);
   });
 
+  verifies('SIGNAL-DOUBLE-1', 'sent twice does not answer a later question, unless it is told to keep', async () => {
+    const { run } = await json(5, 'run', 'twice.play.ts', '--yes');
+    const order = ['--event', 'approved', '--data', '{"by":"it\'s me"}'];
+    expect((await signalled(run.id, ...order)).signal.kept).toBe(false);
+    const { error } = await json(2, 'signal', run.id, ...order);
+    expect(error).toMatchObject({
+      code: 'WAIT_SETTLED',
+      message: expect.stringMatching(/was answered at 20\S+Z/),
+      next: [
+        `callsheet runs show ${run.id}`,
+        `callsheet signal ${run.id} --event approved --data '{"by":"it'\\''s me"}' --keep`,
+      ],
+    });
+    expect((await json(5, 'runs', 'resume', run.id)).waiting?.open).toMatchObject([{ id: 'wait_2' }]);
+    await signalled(run.id, ...order);
+    const { signal } = await signalled(run.id, '--event', 'approved', '--data', '3', '--keep');
+    expect(signal.kept).toBe(true);
+    expect((await json(0, 'runs', 'resume', run.id)).result).toMatchObject({ third: 3 });
+  });
+
+  verifies('SIGNAL-MATCH-1', 'for a row that no dataset has is refused once all are read', async () => {
+    const { run } = await json(5, 'run', 'rows.play.ts', '--yes', '--csv', 'rows.csv', '--detach');
+    const nobody = ['--event', 'approved', '--row', 'Nobody', '--data', '1'];
+    expect((await signalled(run.id, ...nobody)).signal.kept).toBe(true);
+    await json(5, 'runs', 'resume', run.id);
+    expect(await codeOf(4, 'signal', run.id, ...nobody)).toBe('ROW_NOT_FOUND');
+    expect((await signalled(run.id, ...nobody, '--keep')).signal.kept).toBe(true);
+    // Its number names a row as well as its key does.
+    const { signal } = await signalled(run.id, '--event', 'approved', '--row', '#2', '--data', 'true');
+    expect(signal.answered).toMatchObject([{ row: 'Bob' }]);
+  });
+
+  it('cannot be sent to a cancelled run, which is not cancelled twice either', async () => {
+    const { run } = await json(5, 'run', 'ask.play.ts', '--yes');
+    await json(0, 'runs', 'cancel', run.id);
+    const { error } = await json(2, 'runs', 'cancel', run.id);
+    expect(error).toMatchObject({ code: 'RUN_FINISHED', message: expect.stringContaining('is cancelled already') });
+    expect(await codeOf(2, 'signal', run.id, '--event', 'approved', '--data', '1')).toBe('RUN_FINISHED');
+  });
+
+  it("takes 'last' for the newest run that somebody started, not for one that a run has started", async () => {
+    const { run } = await json(0, 'run', 'parent.play.ts', '--yes');
+    const { runs } = await json<{ runs: { id: string }[] }>(0, 'runs', 'list');
+    expect(runs).toHaveLength(2);
+    expect(runs[0]?.id).not.toBe(run.id);
+    expect((await json(0, 'runs', 'show', 'last')).run.id).toBe(run.id);
+  });
+
   it('finds the one run that waits where none is named', async () => {
     const { run } = await json(5, 'run', 'ask.play.ts', '--yes');
     const told = await typed(dir, ['signal', '--event', 'approved', '--data', '-'], { stdin: '"yes"' });
@@ -189,7 +247,7 @@ describe('a signal', () => {
     ['a data file that is not there', 3, 'FILE_NOT_FOUND', ['--event', 'e', '--data', '@gone.json']],
     ['a wait that is no id', 2, 'USAGE', ['--event', 'e', '--wait', 'first', '--data', '1']],
     ['a wait and a row', 2, 'USAGE', ['--event', 'e', '--wait', '1', '--row', 'a', '--data', '1']],
-    ['a wait that is not there', 2, 'WAIT_SETTLED', ['--event', 'e', '--wait', 'wait_9', '--data', '1']],
+    ['a wait that is not there', 4, 'WAIT_NOT_FOUND', ['--event', 'e', '--wait', 'wait_9', '--data', '1']],
   ])('is refused for %s', async (_name, exit, code, args) => {
     expect(await codeOf(exit, 'signal', ...args)).toBe(code);
   });

@@ -82,13 +82,14 @@ describe('an event tool', () => {
     expect(asked.length).toBe(1);
   });
 
-  verifies('EVENT-TOOL-1', 'asks nobody where the answer was there before', async () => {
+  verifies('EVENT-TOOL-1', 'is not answered by a signal that is older than its question', async () => {
     const { tool, asked } = askTool();
     const workspace = await testWorkspace({ tools: [tool] });
     const run = await queued(workspace, ASK);
     await signal(workspace, { runId: run.id });
-    const { result } = await attempt(workspace, run.id);
-    expect([result.data, asked.length]).toEqual([{ yes: true, of: 1, card: null }, 0]);
+    expect([(await attempt(workspace, run.id)).outcome.kind, asked.length]).toEqual(['suspended', 1]);
+    await signal(workspace, { runId: run.id, data: '{"yes":false}' });
+    expect((await attempt(workspace, run.id)).result.data).toEqual({ yes: false, of: 1, card: 1 });
   });
 
   verifies('EVENT-TOOL-ONCE-1', 'never asks twice, wherever its process dies', async () => {

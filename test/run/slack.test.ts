@@ -1,7 +1,13 @@
 import { request as httpRequest } from 'node:http';
 import { describe, expect, onTestFinished } from 'vitest';
-import type { SlackReceiver } from '../../src/workspace/index.ts';
-import { startSlackReceiver, type Workspace } from '../../src/workspace/index.ts';
+import { runReport } from '../../src/report/index.ts';
+import {
+  existingRun,
+  reportSource,
+  type SlackReceiver,
+  startSlackReceiver,
+  type Workspace,
+} from '../../src/workspace/index.ts';
 import { crash, laterClock, zeroChance } from '../harness/crash.ts';
 import {
   BOT_TOKEN,
@@ -184,6 +190,9 @@ describe('a card', () => {
     await crash(workspace, run.id, (write) => write.kind === 'receipt');
     const later = await openSlack(dir, { clock: laterClock(60_000) });
     expect([(await attempt(later, run.id)).outcome.kind, slack.posted.length]).toEqual(['suspended', 1]);
+    const report = await runReport(reportSource(later), await existingRun(later, run.id));
+    expect(report).toMatchObject({ inDoubt: 1, waiting: { open: [{ id: 'wait_1', inDoubt: true }] } });
+    expect(report.next[0]).toBe(`callsheet runs errors ${run.id}`);
   });
 
   verifies('SLACK-CARD-1', 'is refused before anything is sent where Slack would not take it', async () => {

@@ -20,9 +20,13 @@ export async function signal(call: Invocation<SignalFlags>): Promise<number> {
   const { terminal, args, flags } = call;
   const { event, row = null, wait = null, all = false, keep = false } = flags;
   if (wait !== null && (row !== null || all || keep))
-    throw new CallsheetError('USAGE', '--wait names one wait already; --row, --all and --keep are for whichever waits.', {
-      next: ['callsheet signal --help'],
-    });
+    throw new CallsheetError(
+      'USAGE',
+      '--wait names one wait already; --row, --all and --keep are for whichever waits.',
+      {
+        next: ['callsheet signal --help'],
+      },
+    );
   const data = await jsonOption(terminal, '--data', flags.data);
   return withWorkspace(call, async (workspace) => {
     const runId = args[0] === undefined ? null : (await existingRun(workspace, args[0])).id;

@@ -87,7 +87,10 @@ function delivery(current: () => StoreUnderTest): void {
     expect(question).toMatchObject({ state: 'open', payload: null });
     expect(question).not.toHaveProperty('early');
     // It is still there for a wait that takes it, and the question for an answer of its own.
-    expect(await armed(store, { fence, wait: newWait('approved/2') })).toMatchObject({ state: 'answered', signalNo: 1 });
+    expect(await armed(store, { fence, wait: newWait('approved/2') })).toMatchObject({
+      state: 'answered',
+      signalNo: 1,
+    });
     expect(await signalled(store, newSignal('approved'))).toMatchObject({ delivered: [{ waitNo: 1 }], kept: false });
     const again = await reopen();
     expect((await again.runs.waits(fence.runNo, 0, [0])).get(0)?.[0]).toMatchObject({ no: 1, signalNo: 2 });
@@ -203,28 +206,32 @@ function refusals(current: () => StoreUnderTest): void {
     expect((await signalled(store, newSignal('approved', { runId: 'dead' }))).delivered).toHaveLength(1);
   });
 
-  verifies('STORE-SIGNALS-3', 'keeps no second answer for a question that nobody has asked, unless told to', async () => {
-    const { store } = current();
-    const fence = await startedRun(store);
-    const arm = (ordinal: number, rowKey: string, key = 'approved') =>
-      armed(store, { fence, place: row(ordinal), wait: newWait(key, { rowKey }) });
-    await arm(0, 'ada');
-    const first = newSignal('approved', { rowKey: 'ada', data: '1' });
-    expect(await signalled(store, first)).toMatchObject({ kept: false });
-    for (const rowKey of ['ada', null]) {
-      const second = signalled(store, { ...first, rowKey, data: '2' });
-      await expect(second).rejects.toMatchObject({ name: 'StoreConflict', what: 'wait-settled' });
-      await expect(second).rejects.toThrow(new Date(AT + 50).toISOString());
-    }
-    expect(await arm(0, 'ada', 'approved/2')).toMatchObject({ state: 'open' });
-    // Another row and another event have not been asked yet; and while one is asked, it takes the answer.
-    expect(await signalled(store, { ...first, rowKey: 'bob' })).toMatchObject({ kept: true });
-    expect(await signalled(store, newSignal('signed'))).toMatchObject({ kept: true });
-    expect(await signalled(store, first)).toMatchObject({ delivered: [{ waitNo: 2 }] });
-    expect(await signalled(store, { ...first, data: '3', keep: true })).toMatchObject({ kept: true });
-    expect(await arm(0, 'ada', 'approved/3')).toMatchObject({ state: 'answered', payload: '3' });
-    expect((await store.runs.waits(fence.runNo, 1, [0])).get(0)?.[0]).toMatchObject({ payload: '1' });
-  });
+  verifies(
+    'STORE-SIGNALS-3',
+    'keeps no second answer for a question that nobody has asked, unless told to',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const arm = (ordinal: number, rowKey: string, key = 'approved') =>
+        armed(store, { fence, place: row(ordinal), wait: newWait(key, { rowKey }) });
+      await arm(0, 'ada');
+      const first = newSignal('approved', { rowKey: 'ada', data: '1' });
+      expect(await signalled(store, first)).toMatchObject({ kept: false });
+      for (const rowKey of ['ada', null]) {
+        const second = signalled(store, { ...first, rowKey, data: '2' });
+        await expect(second).rejects.toMatchObject({ name: 'StoreConflict', what: 'wait-settled' });
+        await expect(second).rejects.toThrow(new Date(AT + 50).toISOString());
+      }
+      expect(await arm(0, 'ada', 'approved/2')).toMatchObject({ state: 'open' });
+      // Another row and another event have not been asked yet; and while one is asked, it takes the answer.
+      expect(await signalled(store, { ...first, rowKey: 'bob' })).toMatchObject({ kept: true });
+      expect(await signalled(store, newSignal('signed'))).toMatchObject({ kept: true });
+      expect(await signalled(store, first)).toMatchObject({ delivered: [{ waitNo: 2 }] });
+      expect(await signalled(store, { ...first, data: '3', keep: true })).toMatchObject({ kept: true });
+      expect(await arm(0, 'ada', 'approved/3')).toMatchObject({ state: 'answered', payload: '3' });
+      expect((await store.runs.waits(fence.runNo, 1, [0])).get(0)?.[0]).toMatchObject({ payload: '1' });
+    },
+  );
 }
 
 function wakeUps(current: () => StoreUnderTest): void {

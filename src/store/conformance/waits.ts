@@ -93,7 +93,9 @@ export function waits(current: () => StoreUnderTest): void {
     const outcomes = await store.commit([[signal('a')], [lost], [expire('b')], [late]]);
     expect(outcomes.map((outcome) => outcome.ok)).toEqual([true, true, true, false]);
     expect(lost).toMatchObject({ stored: { state: 'answered', payload: '{"é":1}', signalNo: 1, settledAt: AT + 50 } });
-    expect(outcomes[3]).toMatchObject({ error: { what: 'wait-settled', message: expect.stringContaining('its time was up') } });
+    expect(outcomes[3]).toMatchObject({
+      error: { what: 'wait-settled', message: expect.stringContaining('its time was up') },
+    });
     expect(late).not.toHaveProperty('outcome');
     const settled = (await store.runs.waits(fence.runNo, 0, [0])).get(0);
     expect(settled?.map((wait) => [wait.state, wait.payload])).toEqual([
