@@ -23,13 +23,14 @@ function legs() {
   const ill = { one: true, x: true };
   const tool = (id: string, effect: 'read' | 'write', answer: (input: { n: number }) => unknown) =>
     countedTool({ id, effect, maxTries: 1 }, answer);
-  const failing = (name: keyof typeof ill): void => {
+  const unless = (name: keyof typeof ill, answer: string): string => {
     if (ill[name]) throw endsAs('rejected');
+    return answer;
   };
-  const one = tool('one.find', 'read', ({ n }) => (failing('one'), `one ${n}`));
+  const one = tool('one.find', 'read', ({ n }) => unless('one', `one ${n}`));
   const two = tool('two.find', 'read', ({ n }) => `two ${n}`);
   const mail = tool('mail.send', 'write', (input) => ({ sent: input }));
-  const x = tool('x.check', 'read', () => (failing('x'), 'fine'));
+  const x = tool('x.check', 'read', () => unless('x', 'fine'));
   return { ill, one, two, mail, x, tools: [one.tool, two.tool, mail.tool, x.tool] };
 }
 

@@ -188,3 +188,20 @@ export async function press(
   const text = await response.text();
   return { status: response.status, body: text === '' ? null : JSON.parse(text) };
 }
+
+export const BUTTONS = [
+  { id: 'approve', label: 'Approve', style: 'primary', emit: { decision: 'yes' } },
+  { id: 'reject', label: 'Reject', style: 'danger' },
+];
+
+/** As many rows, each with a card; their values say what was chosen, by whom and on which card. */
+export const rowsPlay = (count: number): string => `async (ctx) => {
+  const rows = await ctx.dataset('rows', Array.from({ length: ${count} }, (_, n) => ({ n: 'r' + n })))
+    .withColumn('v', async (row, ctx) => {
+      const input = { channel: 'C0REVIEWS', text: 'Row ' + row.n, buttons: ${JSON.stringify(BUTTONS)} };
+      const { data } = await ctx.tools.execute({ id: 'ok', tool: 'slack_message_with_hitl', input });
+      return row.n + ' ' + data.selected_option + ' by ' + data.actor.slack_user_id + ' on ' + data.message_ref.ts;
+    })
+    .run({ key: 'n' });
+  return (await rows.materialize()).map((row) => row.v);
+}`;

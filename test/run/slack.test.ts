@@ -11,8 +11,10 @@ import {
 import { crash, laterClock, zeroChance } from '../harness/crash.ts';
 import {
   BOT_TOKEN,
+  BUTTONS,
   press,
   pressed,
+  rowsPlay,
   SIGNING_SECRET,
   type SlackStandIn,
   signed,
@@ -25,11 +27,6 @@ import { verifies } from '../requirements.ts';
 type Any = any;
 
 const ENV = { SLACK_BOT_TOKEN: BOT_TOKEN, SLACK_SIGNING_SECRET: SIGNING_SECRET };
-const BUTTONS = [
-  { id: 'approve', label: 'Approve', style: 'primary', emit: { decision: 'yes' } },
-  { id: 'reject', label: 'Reject', style: 'danger' },
-];
-
 function slackFolder(slack: SlackStandIn): string {
   const dir = testFolder();
   const config = `export default { providers: { slack: { baseUrl: '${slack.url}' } } };`;
@@ -53,17 +50,6 @@ const askPlay = (more: object = {}): string => {
     catch (error) { return { caught: error.code, message: error.message }; }
   }`;
 };
-
-const rowsPlay = (count: number): string => `async (ctx) => {
-  const rows = await ctx.dataset('rows', Array.from({ length: ${count} }, (_, n) => ({ n: 'r' + n })))
-    .withColumn('v', async (row, ctx) => {
-      const input = { channel: 'C0REVIEWS', text: 'Row ' + row.n, buttons: ${JSON.stringify(BUTTONS)} };
-      const { data } = await ctx.tools.execute({ id: 'ok', tool: 'slack_message_with_hitl', input });
-      return row.n + ' ' + data.selected_option + ' by ' + data.actor.slack_user_id + ' on ' + data.message_ref.ts;
-    })
-    .run({ key: 'n' });
-  return (await rows.materialize()).map((row) => row.v);
-}`;
 
 describe('a card', () => {
   verifies(['SLACK-CARD-1', 'SLACK-ANSWER-1'], 'is posted as Slack takes it; who presses decides', async () => {
@@ -391,12 +377,13 @@ describe('the receiver', () => {
   );
 
   verifies('SLACK-RECEIVER-1', 'does not start without a secret, or on a port in use', async () => {
-    const slack = await slackStandIn();
-    const dir = slackFolder(slack);
+    const dir = slackFolder(await slackStandIn());
     const without = await openTest(dir, { env: { SLACK_BOT_TOKEN: BOT_TOKEN } });
     await expect(startSlackReceiver(without, { port: 0 })).rejects.toMatchObject({ code: 'SECRET_MISSING' });
     const workspace = await openSlack(dir);
-    const port = Number(new URL((await receive(workspace)).url).port);
-    await expect(startSlackReceiver(workspace, { port })).rejects.toMatchObject({ code: 'SANDBOX_PORT_TAKEN' });
+    const { port } = new URL((await receive(workspace)).url);
+    await expect(startSlackReceiver(workspace, { port: Number(port) })).rejects.toMatchObject({
+      code: 'SANDBOX_PORT_TAKEN',
+    });
   });
 });
