@@ -208,7 +208,7 @@ describe('a run under changed code', () => {
     await working.begun;
     await expect(goOn(workspace, held.id, { file: 'held.play.ts' })).rejects.toMatchObject({ code: 'RUN_HELD' });
     await working.outcome;
-    const { mostCredits } = await prepareRerun(workspace, run, { cwd: workspace.paths.dir, code: FILE });
+    const { mostCredits } = await prepareRerun(workspace, run, { cwd: workspace.paths.dir, code: 'held.play.ts' });
     expect(mostCredits).toBe(3);
     expect((await prepareRerun(workspace, run, { cwd: workspace.paths.dir })).mostCredits).toBe(0);
   });
