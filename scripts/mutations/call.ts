@@ -243,10 +243,10 @@ export const CALL: readonly Mutation[] = [
   },
   {
     breaks: ['TOOL-EXTRACT-1'],
-    file: 'call/extract.ts',
-    from: 'if (next === undefined) return null;',
-    to: '',
-    why: 'a missing field ends the run instead of being null',
+    file: 'call/result.ts',
+    from: 'this.#accessors((value) => ({ get: () => value }))',
+    to: 'this.#accessors(() => ({ get: () => null }))',
+    why: 'extractedValues of an older play are all null',
   },
   {
     breaks: ['RESULT-SHAPE-1'],
@@ -257,10 +257,10 @@ export const CALL: readonly Mutation[] = [
   },
   {
     breaks: ['RESULT-NORESULT-1'],
-    file: 'call/finish.ts',
-    from: "outcome: reading.status === 'completed' ? 'completed' : 'no_result',",
-    to: "outcome: 'completed',",
-    why: 'a miss counts as a hit',
+    file: 'call/result.ts',
+    from: "return this.#parts.reading.status === 'completed' ? 'completed' : 'no_result';",
+    to: "return 'completed';",
+    why: 'a play takes a miss for a hit',
   },
   {
     breaks: ['CTX-EXECUTE-1'],

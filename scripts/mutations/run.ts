@@ -68,10 +68,10 @@ export const RUN: readonly Mutation[] = [
   },
   {
     breaks: ['RUN-FENCE-1'],
-    file: 'call/record.ts',
-    from: 'if (error instanceof RunFatalError) run.raiseFatal(error);',
+    file: 'store/sqlite/writer.ts',
+    from: "if ('fence' in write) this.#fences.check(write.fence);",
     to: '',
-    why: 'an attempt that was overtaken goes on paying',
+    why: 'an attempt that was overtaken writes over the next',
   },
   {
     breaks: ['RUN-BOUNDARY-1'],
@@ -194,13 +194,6 @@ export const RUN: readonly Mutation[] = [
   },
   {
     breaks: ['SECRET-HANDLE-1'],
-    file: 'run/log.ts',
-    from: "refuseHandles(message, 'ctx.log');",
-    to: '',
-    why: 'a handle in a log line goes unseen',
-  },
-  {
-    breaks: ['SECRET-HANDLE-1'],
     file: 'run/json-result.ts',
     from: '    refuseHandles(value, what);\n',
     to: '',
@@ -228,7 +221,7 @@ export const RUN: readonly Mutation[] = [
     why: 'rerun --empty finds no empty cell',
   },
   {
-    breaks: ['RERUN-SELECT-1'],
+    breaks: ['RERUN-COLUMN-1'],
     file: 'workspace/rerun.ts',
     from: 'column: order.column ?? null,',
     to: 'column: null,',

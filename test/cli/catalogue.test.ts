@@ -73,7 +73,7 @@ describe('receipts', () => {
     expect(again.execution.source).toBe('live');
   });
 
-  it('are evicted in numbers only when somebody says so', async () => {
+  verifies('CLI-RECEIPTS-1', 'are evicted in numbers only when somebody says so', async () => {
     await typed(dir, ['tools', 'call', 'local.picky', '--set', 'text=lime']);
     const asked = await typed(dir, ['receipts', 'evict', '--tool', 'local.picky']);
     expect(asked).toMatchObject({ exit: 2, stderr: expect.stringContaining('CONFIRMATION_NEEDED: 1 receipt') });
