@@ -90,9 +90,9 @@ export const SURFACE: readonly Mutation[] = [
   {
     breaks: ['CLI-TOOLS-1'],
     file: 'workspace/tool-call.ts',
-    from: 'data: data ?? null, values: { ...values }, execution };',
-    to: 'data: data ?? null, execution };',
-    why: 'tools call shows no extracted values',
+    from: 'refresh: order.refresh === true ? [tool.id] : undefined,',
+    to: 'refresh: undefined,',
+    why: 'tools call --refresh gives the old answer',
   },
   {
     breaks: ['CLI-NODE-1'],

@@ -41,7 +41,9 @@ describe('tools', () => {
         cost: { max: 2 },
       });
       const first = await json<Called>('tools', 'call', 'local.upper', '--input', '{"text":"fig"}');
-      expect(first).toMatchObject({ status: 'completed', data: { text: 'FIG' }, execution: { source: 'live' } });
+      expect(first).toMatchObject({
+        ...{ status: 'completed', data: { text: 'FIG' }, values: { text: 'FIG' }, execution: { source: 'live' } },
+      });
       const again = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=fig');
       expect(again.execution).toMatchObject({ source: 'receipt', receiptId: first.execution.receiptId });
       const fresh = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=fig', '--refresh');
