@@ -53,7 +53,7 @@ export class PreviousCells {
     return new PreviousCells(reads, of, { keys, slots, columns: readPlan(frame).columns.map(({ name }) => name) });
   }
 
-  /** For each of these rows of a piece of keys, its cells by column name, where the last run has any. */
+  /** For each of these rows of a piece of keys, its cells by column name, where the last run has them. */
   async of(keys: Uint8Array, rows: readonly number[]): Promise<ReadonlyMap<number, Readonly<Record<string, unknown>>>> {
     const ordinals = new Map<number, number>();
     for (const row of rows) {

@@ -3,7 +3,16 @@ import type { Write } from '../../src/store/index.ts';
 import { newRun, resolveOperation, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock, zeroChance } from '../harness/crash.ts';
 import { countedTool, endsAs, latch, until } from '../harness/tools.ts';
-import { attempt, openTest, playFile, queued, runPlay, settled, testFolder } from '../harness/workspace.ts';
+import {
+  attempt,
+  openTest,
+  playFile,
+  queued,
+  retryFailed,
+  runPlay,
+  settled,
+  testFolder,
+} from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const SEND = `async (ctx) => (await ctx.tools.execute({ id: 'send', tool: 'acme.send', input: { to: 'ada' } })).data`;
@@ -29,13 +38,6 @@ async function inDoubt(source: string, parts: object = {}) {
   expect(counted.sent).toHaveLength(1);
   const later = await openTest(dir, { tools: [counted.tool], clock: laterClock() });
   return { ...counted, dir, run, later };
-}
-
-async function retried(workspace: Workspace, runId: string) {
-  const run = await workspace.store.runs.run(runId);
-  if (run === undefined) throw new Error('no run');
-  await resumeOptions(workspace, run, { retryFailed: true });
-  return attempt(workspace, runId);
 }
 
 describe('a write without idempotency', () => {
@@ -64,7 +66,7 @@ describe('a write without idempotency', () => {
       expect(error.next.join('\n')).toMatch(
         new RegExp(`callsheet runs resolve ${run.id} (call_)?${call} --as not-done`),
       );
-      await retried(later, run.id);
+      await retryFailed(later, run.id);
       await attempt(later, run.id);
       expect(sent).toHaveLength(1);
     },
@@ -120,9 +122,9 @@ describe('a write without idempotency', () => {
       as: 'notDone',
       data: null,
     });
-    expect((await retried(later, again.id)).result).toEqual({ got: { to: 'ada' } });
+    expect((await retryFailed(later, again.id)).result).toEqual({ got: { to: 'ada' } });
     expect(sent).toHaveLength(2);
-    expect((await retried(later, run.id)).code).toBe('IN_DOUBT');
+    expect((await retryFailed(later, run.id)).code).toBe('IN_DOUBT');
     expect(sent).toHaveLength(2);
   });
 });
@@ -145,7 +147,7 @@ describe('runs resolve', () => {
       as: 'notDone',
       data: null,
     });
-    expect((await retried(later, run.id)).result).toEqual([{ got: { n: 1 } }, { got: { n: 2 } }]);
+    expect((await retryFailed(later, run.id)).result).toEqual([{ got: { n: 1 } }, { got: { n: 2 } }]);
     expect(sent.map(({ input }) => input.n)).toEqual([1, 2, 1]);
     expect(await settled(later, run)).toBe(2);
   });
@@ -157,7 +159,7 @@ describe('runs resolve', () => {
     const first = await attempt(later, run.id);
     const call = callOf(await doubts(later, run.no));
     await resolveOperation(later, first.run, { call, as: 'done', data: { id: 'msg_1' } });
-    const resumed = await retried(later, run.id);
+    const resumed = await retryFailed(later, run.id);
     expect(resumed.code).toBeUndefined();
     expect(resumed.result[0]).toEqual({ id: 'msg_1' });
     expect(sent.filter(({ input }) => input.n === 1)).toHaveLength(1);
@@ -166,7 +168,7 @@ describe('runs resolve', () => {
     const raw = JSON.parse((await later.store.calls.receiptRaw(entry?.receiptId ?? 0)) ?? 'null');
     expect(raw).toMatchObject({ value: { id: 'msg_1' }, given: true });
     // What was said is an answer like any other: a later attempt reads it.
-    expect((await retried(later, run.id)).code ?? 'completed').toBe('completed');
+    expect((await retryFailed(later, run.id)).code ?? 'completed').toBe('completed');
     await expect(resolveOperation(later, first.run, { call, as: 'notDone', data: null })).rejects.toMatchObject({
       code: 'OPERATION_NOT_FOUND',
     });

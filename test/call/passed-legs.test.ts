@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
-import { resolveOperation, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import { resolveOperation } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { rerun } from '../harness/rerun.ts';
 import { countedTool, endsAs } from '../harness/tools.ts';
-import { attempt, openTest, queued, runPlay, testFolder } from '../harness/workspace.ts';
+import { attempt, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 /** Two legs, a write of what they found, and a check behind it. */
@@ -32,13 +32,6 @@ function legs() {
   const mail = tool('mail.send', 'write', (input) => ({ sent: input }));
   const x = tool('x.check', 'read', () => unless('x', 'fine'));
   return { ill, one, two, mail, x, tools: [one.tool, two.tool, mail.tool, x.tool] };
-}
-
-async function retryFailed(workspace: Workspace, runId: string) {
-  const run = await workspace.store.runs.run(runId);
-  if (run === undefined) throw new Error('no run');
-  await resumeOptions(workspace, run, { retryFailed: true });
-  return attempt(workspace, runId);
 }
 
 const SENT = [1, 2].map((n) => ({ sent: { to: n, found: `two ${n}` } }));

@@ -1,13 +1,13 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect } from 'vitest';
-import { type CliProcess, cli, cliJson, jsonOf, startCli } from '../e2e/harness/cli.ts';
+import { cli, cliJson, jsonOf, startCli } from '../e2e/harness/cli.ts';
 import { finderFiles, peopleCsv } from '../e2e/harness/finder.ts';
 import { folder } from '../e2e/harness/folders.ts';
 import { countsOf, questionOf, recordedQuestions, rowsOf } from '../e2e/harness/judge.ts';
 import { paid, type WatchedSandbox, watchedSandbox } from '../e2e/harness/watched-sandbox.ts';
 import { verifies } from '../requirements.ts';
+import { stopOutsideTransactions } from './stopped-process.ts';
 
 const ROWS = 80;
 const POOL = 8;
@@ -164,28 +164,6 @@ export default definePlay('ask', async (ctx) => ({ answer: await ctx.waitForEven
   },
   TIMEOUT,
 );
-
-/** Stops a process with answers on their way to it. One that holds the database's lock would only be STORE_HELD. */
-async function stopOutsideTransactions(dir: string, sandbox: WatchedSandbox, zombie: CliProcess): Promise<void> {
-  for (let entries = 20; ; entries = sandbox.ledger().length + 2) {
-    await sandbox.at(entries, () => zombie.kill('SIGSTOP'));
-    while (!readFileSync(`/proc/${zombie.pid}/stat`, 'utf8').includes(') T ')) await new Promise(setImmediate);
-    if (!isLocked(dir)) return;
-    zombie.kill('SIGCONT');
-  }
-}
-
-function isLocked(dir: string): boolean {
-  const db = new DatabaseSync(join(dir, '.callsheet', 'callsheet.db'), { timeout: 0 });
-  try {
-    db.exec('BEGIN IMMEDIATE; ROLLBACK');
-    return false;
-  } catch {
-    return true;
-  } finally {
-    db.close();
-  }
-}
 
 function setLease(dir: string, until: number): void {
   const db = new DatabaseSync(join(dir, '.callsheet', 'callsheet.db'));

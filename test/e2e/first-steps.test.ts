@@ -44,6 +44,28 @@ verifies(
   TIMEOUT,
 );
 
+verifies(
+  ['SUSPEND-ROW-1', 'EVENT-DELIVERY-1'],
+  'the play of docs/waiting.md waits, is answered by the command that stands there, and waits on for its sleep',
+  async () => {
+    const page = readFileSync(join(import.meta.dirname, '../../docs/waiting.md'), 'utf8');
+    const play = /```ts\n(import \{ definePlay[\s\S]*?)```/.exec(page)?.[1] ?? '';
+    const dir = folder({
+      'waiting.play.ts': play,
+      'leads.csv': 'email,text\nada@example.com,hello\nbob@example.com,hello\n',
+      'tools/mail.mjs': `import { defineTool } from 'callsheet';
+        export const send = defineTool({ id: 'mail.send', effect: 'write', input: { type: 'object' }, run: (input) => input });`,
+    });
+    const first = await cliJson(dir, ['run', 'waiting.play.ts', '--csv', 'leads.csv', '--yes'], { exit: 5 });
+    expect(first).toMatchObject({ run: { status: 'waiting' }, waiting: { events: [{ event: 'approved', count: 2 }] } });
+    const command = /`callsheet (signal [^`]*)`/.exec(page)?.[1]?.replace('<run>', first.run.id) ?? '';
+    await cliJson(dir, wordsOf(command));
+    const then = await cliJson(dir, ['runs', 'resume', first.run.id], { exit: 5 });
+    expect(then.waiting).toMatchObject({ wakeAt: expect.any(String), events: [{ event: 'approved', count: 1 }] });
+  },
+  TIMEOUT,
+);
+
 /** A command line as a shell takes it apart, as far as ours go. */
 function wordsOf(command: string): string[] {
   return [...command.trim().matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');

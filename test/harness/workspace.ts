@@ -14,6 +14,7 @@ import {
   openWorkspace,
   type RunOrder,
   type RunRecord,
+  resumeOptions,
   type Workspace,
 } from '../../src/workspace/index.ts';
 
@@ -117,6 +118,12 @@ export async function attempt(
     result: outcome.kind === 'completed' ? outcome.result : undefined,
     code: outcome.kind === 'failed' ? outcome.error.code : undefined,
   };
+}
+
+/** `runs resume --retry-failed`: the next attempt, which tries again what failed. */
+export async function retryFailed(workspace: Workspace, runId: string): Promise<EndedRun> {
+  await resumeOptions(workspace, await existingRun(workspace, runId), { retryFailed: true });
+  return attempt(workspace, runId);
 }
 
 /** Credits that the run's journal has settled. */

@@ -114,7 +114,7 @@ describe('the catalogue and secrets', () => {
 
   verifies('PLAY-OPTIONS-1', 'PLAY_OPTION_UNKNOWN and EDITION_UNKNOWN are warnings', async () => {
     const { findings, ok } = await check({
-      'x.play.ts': body('', `{ descripton: 'x', compatibility: '2031-01' } as any`),
+      'x.play.ts': body('', `{ descripton: 'x', compatibility: '2031-01' } as never`),
     });
     expect(ok).toBe(true);
     expect(findings.map((item) => item.code)).toEqual(['PLAY_OPTION_UNKNOWN', 'EDITION_UNKNOWN']);
