@@ -20,7 +20,7 @@ const ARROWS = {
   dataset: [...BASE, 'store', 'files'],
   run: [...BASE, 'call', 'dataset', 'governor', 'observe', 'store', 'files', 'secrets', 'play', 'tool'],
   engine: [...BASE, 'run', 'dataset', 'store', 'observe'],
-  report: [...BASE, 'store', 'dataset', 'files', 'run', 'tool'],
+  report: [...BASE, 'store', 'dataset', 'files', 'observe', 'run', 'tool'],
   workspace: [
     ...BASE,
     ...['store', 'files', 'secrets', 'observe', 'tool', 'play', 'sandbox', 'governor'],

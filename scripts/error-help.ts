@@ -115,7 +115,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   STORE_CORRUPT: 'Restore `callsheet.db` from a backup, or move it away to start with an empty one.',
   STORE_FAILED: "Read the database's words in the message; repeat the command when the cause is gone.",
   PERSISTENCE_BREAKER: 'Mend the disk first, then resume: the breaker stops us from buying what could not be kept.',
-  SANDBOX_PORT_TAKEN: 'Choose another port with `--port`, or stop what uses it.',
+  PORT_TAKEN: 'Choose another port with `--port`, or stop what uses it.',
   FIXTURE_MISSING: 'Record it with `--record <dir>`, or mend the input so that it fits a recorded one.',
   INTERNAL: 'Please report it with the message and the run id; resuming is safe.',
 };

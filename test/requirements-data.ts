@@ -61,6 +61,7 @@ export const REQUIREMENTS = {
   // 20-plays: tools, results, errors
   'TOOL-DEFINE-1':
     'A tool without id, effect, input or exactly one of request and run is refused with what is missing.',
+  'TOOL-PARTS-1': 'A batch or a job that cannot work is refused when it is defined, with the option that is wrong.',
   'TOOL-DEFAULTS-1': 'Provider, version, cost and limits of a tool have the defaults of the design.',
   'TOOL-CATALOGUE-1': 'Every exported tool of every file under tools/, and those of the config, are in the catalogue.',
   'TOOL-UNKNOWN-1': 'An unknown tool is refused with the nearest names.',
@@ -214,7 +215,34 @@ export const REQUIREMENTS = {
   'PACE-STARVE-1': 'Nobody who waits for a slot starves.',
   'PACE-CONCURRENCY-1': 'No more requests are in flight than the declared concurrency.',
   'PACE-COLD-1': 'The first burst of an account counts from its answers: its requests make their connections first.',
+  'PACE-PARK-1':
+    'A row whose provider takes no call for more than 30 s is parked, and goes on within the attempt at that instant.',
+  'PACE-PARK-2':
+    'A call that was put off is not asked before its instant by a later attempt, and leaves no wait behind.',
+  'PACE-PARK-3': 'A provider that asks for a long wait parks the row; the tries of its call are counted on.',
+  'JOB-POLL-1': 'A provider job is started once for a question, polled until it is done, and settled once.',
+  'JOB-HANDLE-1':
+    'The handle of a provider job is durable at once, and a resume polls instead of starting a second job.',
+  'JOB-HANDLE-2': 'A job whose handle the tool cannot read is kept, and polled once the tool is mended.',
+  'JOB-PARK-1': 'A job that is polled rarely parks its row between two polls, whatever its effect.',
+  'JOB-END-1': 'A job that is not done in time fails its call, and a later try asks for the same job.',
+  'JOB-CALLER-1': "With wait: 'caller' a job is only started, and the caller gets its handle as job_id.",
   'PACE-ACCOUNT-1': 'Limits belong to the provider account: all its tools and rows share them.',
+  'PACE-FAIR-1': 'A huge run cannot starve a small one.',
+  'PACE-ADAPTIVE-1': 'Where no concurrency is declared it adapts.',
+  'PACE-GATE-1':
+    'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
+  'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
+  'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
+  'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
+  'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
+  'PACE-RESTART-1': 'A kill and a restart forget nothing of what was used of a limit, the shortest window included.',
+  'PACE-LOST-1':
+    'What may be missing of the shared limits, after a stop of the machine or in a damaged file, counts as used; it never stops a run.',
+  'BUDGET-DAY-1':
+    'creditsPerDay is what all runs and processes of a workspace spend in one UTC day: all of it, and not a credit more.',
+  'BUDGET-SHARED-1': 'Processes that work on runs of one tree draw on one limit, that of its root.',
+  'BUDGET-UNKNOWN-1': 'What a write in doubt may have cost is shown as unknown until somebody says what became of it.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',
@@ -365,6 +393,8 @@ export const REQUIREMENTS = {
   'EVENT-DELIVERY-1':
     'A signal is durable before it is acknowledged; early, late, double and wrong ones are each handled.',
   'EVENT-TOOL-1': 'An event tool sends once, waits, and gives the answer as any call gives its own.',
+  'EVENT-TOOL-PROVED-1':
+    'A question in doubt whose answer came was asked: it is settled at its price, and in doubt no longer.',
   'EVENT-TOOL-ONCE-1': 'Wherever its process dies, an event tool never sends twice, and an answer reaches its wait.',
   'EVENT-TOOL-ROWS-1': 'Every row and every equal call of an event tool gets its own answer, in any order.',
   'EVENT-TOOL-TIMEOUT-1':
@@ -437,6 +467,52 @@ export const REQUIREMENTS = {
   'CHAOS-EVENTS-1':
     'Of rows that each send a card and wait, each card is sent once and each answer reaches its row, whatever is killed.',
 
+  // questions that go out together
+  'BATCH-MEMBERS-1': 'Every member of a batch keeps its own identity, receipt, cost and failure.',
+  'BATCH-POISON-1': 'A poison row does not fail its neighbours.',
+  'BATCH-GATHER-1':
+    'A batch is sent once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
+  'BATCH-POOL-1': 'A tool that batches lets twice as many rows in flight as its batch holds, so that batches fill.',
+  'BATCH-ALONE-1': "A single question that is left goes out by the tool's own request, where it has one.",
+  'BATCH-ONE-1': 'A batch is one operation to limits: one permit, one request; its credits are those of its members.',
+  'BATCH-BUDGET-1':
+    'A batch shrinks to fit the budget: rows near its end spend all of it, and not a credit more, as single calls do.',
+  'BATCH-WHOLE-1':
+    "What a provider answers to a batch is durable, with all members' receipts, before code of the tool's author sees it; a mended split reads it anew and buys nothing.",
+  'BATCH-SPLIT-1':
+    'A split that throws, or leaves out a member, is a contract error of each member: money and answer stay.',
+  'BATCH-OUTCOMES-1':
+    'A member that the answer refuses ends by itself: rejected, asked again under the next key, or in doubt; nobody else is given its answer.',
+  'BATCH-FAILED-1':
+    "A batch that fails is each member's failure, tried again as a single call is, and never the dataset's.",
+  'BATCH-SAME-1':
+    'Where its provider may know a batch by its key, a resume sends the very same batch first: members, order and key, whichever rows come back.',
+  'BATCH-DOUBT-1':
+    'Each member of a batch of writes without idempotency that may have been sent is in doubt, and is resolved by itself.',
+  'BATCH-LEAVE-1': 'Members leave a batch that has not gone out when their run ends; what has gone out is recorded.',
+  'BATCH-RESCUE-1':
+    'A paid batch that the store refuses is rescued whole, and its members find it once it is imported.',
+  'BATCH-MEMORY-1':
+    'The answer that many members share is read and split once, however many ask, and what is kept of it is bounded.',
+  'BATCH-REPORT-1': 'Reports show the receipt of each member, and the whole that it points at.',
+  'STORE-BATCHES-1': 'Members of a batch are found by its key, and its whole answer whether evicted or not.',
+  'CHAOS-BATCHES-1':
+    'A run of batches may be killed anywhere: nothing recorded is bought again, and repeats are at most what was in flight; with honoured keys nothing is charged twice.',
+
+  // limits and money: plan, provenance and what people see
+  'PLAN-EXPECTED-1': 'After a pilot of 500 rows, the cost that plan expects of 5,000 others is within a fifth of it.',
+  'PLAN-BOUNDS-1': 'What a run costs is never below the least nor above the most of its plan.',
+  'PLAN-BLIND-1': 'Where a plan could not see all that a run may call, it says so and never calls itself whole.',
+  'PROVENANCE-REJECTED-1':
+    'A leg whose find was of no use to the cell is rejected; one that the answering leg went by is not.',
+  'PROVENANCE-CREDITS-1':
+    'The credits of all cells in the provenance export are those of runs show, with failed rows, refreshes and resumes.',
+  'LEGS-RESUMED-1': "A resumed run's legs count the rows of earlier attempts, each once, and what they have paid.",
+  'TIMINGS-1': "runs show --timings splits every call's time by tool and phase, over all attempts.",
+  'GOVERNOR-SHOWN-1': 'runs show and the live view show the numbers with which the governor decides.',
+  'CLI-LIVE-1': 'The live view has a line for each dataset and leg, and says what is waited for and until when.',
+  'CLI-ERRORS-2': 'Each group of errors of limits and money comes with the command that mends it.',
+
   // what a new user's session found
   'DOUBT-LEGS-1':
     'A failure that the play went on past before it wrote something is not tried again; at worst its row fails.',
@@ -449,19 +525,6 @@ export const REQUIREMENTS = {
 /** Promises of later work. A test may name them already; none is required to. */
 export const LATER = {
   // limits and money
-  'PACE-FAIR-1': 'A huge run cannot starve a small one.',
-  'PACE-ADAPTIVE-1': 'Where no concurrency is declared it adapts.',
-  'PACE-GATE-1':
-    'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
-  'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
-  'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
-  'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
-  'BATCH-MEMBERS-1': 'Every member of a batch keeps its own identity, receipt, cost and failure.',
-  'BATCH-POISON-1': 'A poison row does not fail its neighbours.',
-  'JOB-HANDLE-1':
-    'The handle of a provider job is durable at once, and a resume polls instead of starting a second job.',
-  'BUDGET-TREE-1': 'A tree of runs draws on the budget of its root, and the workspace on a limit for each day.',
-  'PLAN-EXPECTED-1': 'plan expects costs by the hit rates of earlier receipts.',
 } as const satisfies Record<string, string>;
 
 export type RequirementId = keyof typeof REQUIREMENTS | keyof typeof LATER;

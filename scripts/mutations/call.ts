@@ -90,8 +90,8 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['KEY-OPERATION-1'],
     file: 'call/question.ts',
-    from: 'question.shared ? question.receiptKey : question.callId',
-    to: 'question.callId',
+    from: 'return shared ? receiptKey : callId;',
+    to: 'return callId;',
     why: 'two attempts at a shared question are charged twice',
   },
   {
@@ -111,7 +111,7 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['CALL-JOURNAL-1'],
     file: 'call/execute.ts',
-    from: 'if (entry !== undefined) return replay(run, question, entry);',
+    from: 'if (entry !== undefined && !isProved(run, question)) return replay(run, question, entry);',
     to: '',
     why: 'a resumed run sees other executions than the first',
   },
@@ -125,7 +125,7 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['CALL-RECEIPT-1'],
     file: 'call/acquire.ts',
-    from: 'stored ?? (await buy(run, question))',
+    from: 'stored === undefined ? await buy(run, question) : await unlessOwn(run, question, stored)',
     to: 'await buy(run, question)',
     why: 'what is in the workspace is bought again',
   },
@@ -174,8 +174,8 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['CALL-DURABLE-1'],
     file: 'call/record.ts',
-    from: 'await run.process.committer.commit([write]);',
-    to: 'void run.process.committer.commit([write]);',
+    from: 'await committer.commit(unit);',
+    to: 'void committer.commit(unit);',
     why: 'a kill loses answers that the play has used',
   },
   {
@@ -223,8 +223,8 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['CALL-PENDING-1'],
     file: 'call/acquire.ts',
-    from: "return reading.status === 'pending' ? undefined : { answer, source: 'receipt', reading };",
-    to: "return { answer, source: 'receipt', reading };",
+    from: "return reading === undefined || reading.status === 'pending' ? undefined : { answer, source: 'receipt', reading };",
+    to: "return reading === undefined ? undefined : { answer, source: 'receipt', reading };",
     why: '"still at work" is the answer for all time',
   },
   {

@@ -167,15 +167,15 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['DATA-POOL-1'],
     file: 'dataset/pool.ts',
-    from: 'return this.#inFlight >= limit || ',
-    to: 'return this.#inFlight > limit || ',
+    from: 'return this.#inFlight >= this.#limit || ',
+    to: 'return this.#inFlight > this.#limit || ',
     why: 'one row more than concurrency is in flight',
   },
   {
     breaks: ['DATA-POOL-2'],
     file: 'dataset/pool.ts',
-    from: '    if (this.#inFlight === 0) return false;\n    const { limit',
-    to: '    if (this.#inFlight > 0) return true;\n    const { limit',
+    from: '    if (this.#inFlight === 0) return false;\n    const { maxBytes',
+    to: '    if (this.#inFlight > 0) return true;\n    const { maxBytes',
     why: 'a row waits for the calls of the one before it',
   },
   {
@@ -251,8 +251,8 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['STEPS-ORDER-1'],
     file: 'dataset/program.ts',
-    from: '(isThenable(started) ? await started : started) ?? null;',
-    to: '(isThenable(started) ? started : started) ?? null;',
+    from: '(await runStep(step, seen, place)) ?? null',
+    to: 'runStep(step, seen, place) ?? null',
     why: 'a step sees a promise instead of the one before it',
   },
   {

@@ -41,7 +41,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['INTENT-1'],
     file: 'call/deliver.ts',
-    from: 'if (question.site !== undefined) await intend(run, question, { permit, so });',
+    from: 'if (announced !== undefined) await heldFor(run, permit, announced);',
     to: '',
     why: 'a message that was out at the kill is sent a second time',
   },
@@ -82,7 +82,7 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['RETRY-CURSOR-1'],
-    file: 'call/deliver.ts',
+    file: 'call/tries.ts',
     from: 'return { sent: tries, counted: tries, refusals,',
     to: 'return { sent: 0, counted: 0, refusals,',
     why: 'every resume begins with all tries again',
@@ -125,7 +125,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['RESCUE-1'],
     file: 'call/record.ts',
-    from: 'const kept = run.process.rescue.save(run.runId, write.receipt);',
+    from: 'const kept = run.process.rescue.save(run.runId, unit[0].receipt);',
     to: "const kept = 'nowhere';",
     why: 'a full disk loses what was paid',
   },
@@ -202,8 +202,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['DELIVER-LARGE-1'],
     file: 'call/lookup.ts',
-    from: 'if (receipt.raw !== undefined) return answerOf(receipt, receipt.raw);\n    while',
-    to: "if (receipt.raw !== undefined || receipt.id > 0) return answerOf(receipt, receipt.raw ?? 'null');\n    while",
+    from: 'const raw = receipt.raw ?? (await this.#largeRaw(receipt.id));',
+    to: "const raw = receipt.raw ?? 'null';",
     why: 'a large answer is empty when it is read again',
   },
   {
@@ -216,7 +216,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['DOUBT-LATE-1'],
     file: 'call/journal.ts',
-    from: 'error !== null && this.#unsettled.has(callId) && isFinalFailure(error)',
+    from: 'error !== null && (this.#unsettled.get(callId)?.length ?? 0) > 0 && isFinalFailure(error)',
     to: 'false',
     why: 'an answer that is on disk does not end the doubt',
   },

@@ -152,16 +152,23 @@ export const PLAY: readonly Mutation[] = [
   },
   {
     breaks: ['CTX-LATER-1'],
+    file: 'run/ctx.ts',
+    from: "return { query: refused('ctx.customerDb.query') };",
+    to: 'return { query: () => [] };',
+    why: 'a query that is not supported returns nothing',
+  },
+  {
+    breaks: ['TOOL-PARTS-1'],
     file: 'sdk/tool.ts',
-    from: "for (const name of ['batch', 'async'] as const)",
-    to: "for (const name of ['batch'] as const)",
-    why: 'a job is started and never asked for its end',
+    from: 'if (definition.async !== undefined) return jobProblem(definition);',
+    to: 'if (definition.async === null) return jobProblem(definition);',
+    why: 'a job is started and nobody can ask for its end',
   },
   {
     breaks: ['TOOL-DEFINE-1'],
     file: 'sdk/tool.ts',
-    from: 'if (kinds.filter(Boolean).length !== 1)',
-    to: 'if (kinds.filter(Boolean).length < 1)',
+    from: 'if (kindsOf(definition as unknown as Given) !== 1)',
+    to: 'if (kindsOf(definition as unknown as Given) < 1)',
     why: 'of request and run one is silently not used',
   },
   {

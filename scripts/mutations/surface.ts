@@ -54,9 +54,9 @@ export const SURFACE: readonly Mutation[] = [
   },
   {
     breaks: ['CLI-WHY-1'],
-    file: 'report/why.ts',
-    from: '    for (const call of ofLeg) attempts.push(attemptOf(leg, call, traced));\n',
-    to: '',
+    file: 'report/provenance.ts',
+    from: '    if (ofLeg.length > 0) return ofLeg.map(',
+    to: '    if (ofLeg.length > 99) return ofLeg.map(',
     why: 'why shows no call',
   },
   {

@@ -238,8 +238,8 @@ export const TOOL: readonly Mutation[] = [
   {
     breaks: ['PACE-CONCURRENCY-1'],
     file: 'governor/allowance.ts',
-    from: 'if (unlimited || this.#inFlight < this.concurrency.limit) return',
-    to: 'if (unlimited || this.#inFlight <= this.concurrency.limit) return',
+    from: 'if (!unlimited && this.room <= 0)',
+    to: 'if (!unlimited && this.room < 0)',
     why: 'one request too many is in flight',
   },
   {
@@ -252,8 +252,8 @@ export const TOOL: readonly Mutation[] = [
   {
     breaks: ['BUDGET-RESERVE-1'],
     file: 'governor/budget.ts',
-    from: 'else budget.#settled += micro(credits);',
-    to: 'else budget.#settled += max;',
+    from: "budget.#count(max, credits === 'unknown' ? 0 : micro(credits));",
+    to: 'budget.#count(max, max);',
     why: 'a cheap run stops at half its limit',
   },
   {
@@ -266,7 +266,7 @@ export const TOOL: readonly Mutation[] = [
   {
     breaks: ['BUDGET-OUT-1'],
     file: 'governor/budget.ts',
-    from: 'if (budget.#settled + max > budget.#limit) throw budget.#outOfCredits(max);',
+    from: 'if (!budget.#isShared && budget.#settled + max > budget.#limit) throw budget.#outOfCredits(max);',
     to: 'if (budget.#settled > budget.#limit) throw budget.#outOfCredits(max);',
     why: 'a run that is out of credits waits for ever',
   },

@@ -159,7 +159,7 @@ export const WAITS: readonly Mutation[] = [
   {
     breaks: ['EVENT-TOOL-ONCE-1'],
     file: 'run/event-tool.ts',
-    from: 'await answerQuestion(calls, { ...question, tool })',
+    from: "await answerQuestion(calls, { ...question, tool, proved: wait.state === 'answered' })",
     to: 'await answerQuestion(calls, { ...question, tool, site: undefined })',
     why: 'a card is sent again after a kill',
   },
@@ -187,7 +187,7 @@ export const WAITS: readonly Mutation[] = [
   {
     breaks: ['EVENT-TOOL-FAILS-1'],
     file: 'run/event-tool.ts',
-    from: 'await context.waits.expire(scope, wait.key, context.deps.clock.now());',
+    from: 'await context.waits.drop(scope, wait.key, context.deps.clock.now());',
     to: '',
     why: 'a card that was never sent is waited for',
   },

@@ -1,14 +1,19 @@
 import { Halted } from '../scope/index.ts';
-import type { AnswerSource, CallsheetError, JsonValue } from '../sdk/index.ts';
+import type { CallsheetError, JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
-import type { Failure } from '../tool/index.ts';
-import type { Answer } from './answer.ts';
+import { batchOf, type Failure, type Job } from '../tool/index.ts';
+import { type Answer, rawOf } from './answer.ts';
+import { keptPart } from './batch-answer.ts';
+import { buyInBatch } from './batch-buy.ts';
+import { MemberFailed } from './batch-member.ts';
 import type { Shared } from './claims.ts';
-import { type Reading, readAnswer } from './contract.ts';
+import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { thawError } from './failure.ts';
+import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
+import { endJob, ongoingJob, startJob } from './job.ts';
 import type { Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
 import { madeAlready, madeBefore, madeOther } from './made-write.ts';
@@ -18,38 +23,42 @@ import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 import { changedWrite, otherWriteHere } from './same-write.ts';
 import type { SourceRuns } from './source-run.ts';
 
-/** An answer and how this call came by it. */
-export interface Found {
-  readonly answer: Answer;
-  readonly source: AnswerSource;
-  /** Where the answer had to be read on the way here. */
-  readonly reading?: Reading;
-  /** Takes the real cost off what was reserved; nothing where the answer cost nothing. */
-  readonly bill?: { charge(credits: number): void };
-}
-
-/** An operation ended without an answer. */
-export class NotAnswered extends Error {
-  readonly failure: Failure;
-  readonly tries: number;
-  readonly durationMs: number;
-  readonly source: AnswerSource;
-  /** How often the provider has definitely refused it. */
-  readonly refusals: number;
-  constructor(failure: Failure, facts: { tries: number; refusals: number; durationMs: number; source: AnswerSource }) {
-    super(failure.message);
-    this.failure = failure;
-    this.tries = facts.tries;
-    this.durationMs = facts.durationMs;
-    this.source = facts.source;
-    this.refusals = facts.refusals;
-  }
-}
-
 /** The answer to a question that the journal does not hold. Rejects with `NotAnswered`. */
 export function acquire(run: CallRun, question: Question): Promise<Found> {
-  const paid = run.journal.takeUnsettled(question.callId);
+  const { tool } = question;
+  // What has brought its answer was done, though nobody knows what the provider said to it.
+  if (isProved(run, question)) {
+    known(run, question);
+    return complete(run, question, null);
+  }
+  if (tool.definition.async !== undefined) return acquireJob(run, question, tool.definition.async);
+  const paid = run.journal.takeUnsettled(question.callId, tool.id);
   if (paid !== undefined) return settle(run, question, paid);
+  return bought(run, question);
+}
+
+/** True of a write in doubt whose effect shows that it was done. */
+export function isProved(run: CallRun, { scope, callId, proved }: Question): boolean {
+  return proved === true && run.journal.isInDoubt(scope.place, callId);
+}
+
+/** A job that this very call has started goes on, unless its end is on record. */
+async function acquireJob(run: CallRun, question: Question, job: Job): Promise<Found> {
+  const paid = run.journal.takeUnsettled(question.callId, question.tool.id);
+  if (paid !== undefined) {
+    const found = await settle(run, question, paid);
+    // Where the tool could not read it, it may turn out to be no end.
+    const reading = found.reading ?? readAnswer(question.tool, question.input, JSON.parse(found.answer.rawText));
+    if (reading.status !== 'pending') return { ...found, reading };
+  }
+  const going = question.shared ? undefined : await ongoingJob({ run, question, job });
+  if (going === undefined) return bought(run, question);
+  begun(run, question);
+  return endJob({ run, question, job }, going);
+}
+
+/** Whatever a call gets for which nothing of its own is paid. */
+function bought(run: CallRun, question: Question): Promise<Found> {
   if (run.source !== undefined && !question.refreshed) return pointed(run, question, run.source);
   return question.site === undefined ? ask(run, question) : write(run, question);
 }
@@ -71,12 +80,34 @@ async function pointed(run: CallRun, question: Question, source: SourceRuns): Pr
 
 /** What an earlier attempt has paid for is read and settled now. */
 async function settle(run: CallRun, question: Question, paid: Paid): Promise<Found> {
+  if (keptPart(paid.receipt.raw ?? '') !== undefined) return settlePart(run, question, paid);
   // What is paid is no longer in doubt.
   begun(run, question);
   const answer = await run.process.lookup.hydrate(paid.receipt);
   if (answer === undefined) return ask(run, question);
-  const charge = (credits: number): void => run.budget.resolveUnknown(0, credits - paid.settled);
-  return { answer, source: 'live', bill: { charge } };
+  return { answer, source: 'live', bill: billOf(run, paid) };
+}
+
+function billOf(run: CallRun, { settled }: Paid): NonNullable<Found['bill']> {
+  return { charge: (credits) => run.budget.resolveUnknown(0, credits - settled) };
+}
+
+/** Where the provider has answered others and not this one, it is asked again, unless it may have been done. */
+async function settlePart(run: CallRun, question: Question, paid: Paid): Promise<Found> {
+  const answer = await run.process.lookup.hydrate(paid.receipt);
+  if (answer === undefined) return bought(run, question);
+  const found = { answer, source: 'live', bill: billOf(run, paid) } as const;
+  try {
+    const reading = readAnswer(question.tool, question.input, rawOf(answer));
+    begun(run, question);
+    return { ...found, reading };
+  } catch (error) {
+    if (error instanceof MemberFailed) return question.site === undefined ? ask(run, question) : write(run, question);
+    if (!(error instanceof ContractBroken)) throw error;
+    // Whoever finishes the call says what is wrong with it.
+    begun(run, question);
+    return found;
+  }
 }
 
 function ask(run: CallRun, question: Question): Promise<Found> {
@@ -94,7 +125,14 @@ async function follow(run: CallRun, question: Question, turn: Promise<Shared | '
   // An answer that is too old for this follower leaves it to ask for itself.
   if (question.notBefore !== undefined && told.answer.at < question.notBefore) return ask(run, question);
   if (isLarge(told.answer.rawText)) await run.process.lookup.turn();
-  return { answer: { ...told.answer, raw: undefined }, source: 'coalesced' };
+  return unlessOwn(run, question, { answer: { ...told.answer, raw: undefined }, source: 'coalesced' });
+}
+
+/** What is found may be what this very call has paid for: the batch that a dead attempt had sent it in was answered meanwhile. */
+function unlessOwn(run: CallRun, question: Question, found: Found): Found | Promise<Found> {
+  if (found.answer.callId !== question.callId) return found;
+  const paid = run.journal.takeUnsettled(question.callId, question.tool.id);
+  return paid === undefined ? found : settle(run, question, paid);
 }
 
 /** Asks the store, then the provider, for everyone who follows this question. */
@@ -104,7 +142,7 @@ async function lead(run: CallRun, question: Question): Promise<Found> {
     const { receiptKey: key, notBefore, olderKeys } = question;
     const newest = foundIn(question, await run.process.lookup.byKey({ key, notBefore }));
     const stored = newest ?? (olderKeys.length > 0 ? await foundOlder(run, question) : undefined);
-    const found = stored ?? (await buy(run, question));
+    const found = stored === undefined ? await buy(run, question) : await unlessOwn(run, question, stored);
     claims.share(question.receiptKey, { kind: 'answer', answer: found.answer });
     return found;
   } catch (error) {
@@ -115,12 +153,12 @@ async function lead(run: CallRun, question: Question): Promise<Found> {
   }
 }
 
-/** A stored answer, unless it only says that the provider is still at work. */
+/** A stored answer, unless it only says that the provider is still at work, or has answered others and not this one. */
 function foundIn(question: Question, answer: Answer | undefined): Found | undefined {
   if (answer === undefined) return undefined;
-  if (question.tool.isFunction) return { answer, source: 'receipt' };
-  const reading = readAnswer(question.tool, question.input, JSON.parse(answer.rawText));
-  return reading.status === 'pending' ? undefined : { answer, source: 'receipt', reading };
+  if (question.tool.isFunction && answer.part === undefined) return { answer, source: 'receipt' };
+  const reading = readingUnlessFailed(question, answer);
+  return reading === undefined || reading.status === 'pending' ? undefined : { answer, source: 'receipt', reading };
 }
 
 async function foundOlder(run: CallRun, question: Question): Promise<Found | undefined> {
@@ -136,11 +174,18 @@ async function buy(run: CallRun, question: Question, before = begun(run, questio
     run.planning.missed(question);
     throw new Halted('a plan buys nothing');
   }
-  const bought = await deliver(run, question, before);
+  const job = question.tool.definition.async;
+  if (job !== undefined) {
+    const asked = { run, question, job };
+    return endJob(asked, (await ongoingJob(asked)) ?? (await startJob(asked, before)));
+  }
+  const isBatched = batchOf(question.tool) !== undefined;
+  const bought = await (isBatched ? buyInBatch(run, question, before) : deliver(run, question, before));
+  if ('answer' in bought) return bought;
   if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
   const write = receiptWrite(run, question, bought);
   try {
-    await keepAnswer(run, question, write);
+    await keepAnswer(run, question, [write]);
   } catch (error) {
     bought.permit.charge(question.tool.maxCredits);
     throw error;
@@ -164,11 +209,17 @@ async function write(run: CallRun, question: Question): Promise<Found> {
   }
   if (before.state === 'retrying') return buy(run, question, before);
   const settled = await settledIntent(run, question, before);
+  if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
   if (settled.status === 'done') return complete(run, question, settled.data);
   if (settled.status === 'notDone') return buy(run, question, { ...before, tries: 0, waitUntil: null });
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
+}
+
+/** What a write in doubt may have cost is not unknown any more. */
+function known(run: CallRun, { tool }: Question): void {
+  run.budget.resolveUnknown(tool.maxCredits, 0);
 }
 
 /** A write whose place holds another one: what somebody said of that answers it; else it is not made. */
@@ -197,7 +248,7 @@ function unsent(error: CallsheetError): NotAnswered {
 async function complete(run: CallRun, question: Question, value: JsonValue): Promise<Found> {
   const raw = { kind: 'value', value, given: true } as const;
   const write = receiptWrite(run, question, { raw, durationMs: 0 });
-  await keepAnswer(run, question, write);
+  await keepAnswer(run, question, [write]);
   const charge = (credits: number): void => run.budget.resolveUnknown(0, credits);
   return { answer: boughtAnswer(write, raw), source: 'live', bill: { charge } };
 }

@@ -1,6 +1,12 @@
 import type { CostView, JsonValue, Tool, ToolReading, ToolResponseView } from '../sdk/index.ts';
 import { answerText, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
+import { type Answer, rawOf } from './answer.ts';
+import type { BatchHead, BatchPart } from './batch-answer.ts';
+import { MemberFailed, memberReading } from './batch-member.ts';
+import { ContractBroken } from './contract-broken.ts';
 import { extractPath } from './extract.ts';
+
+export { ContractBroken };
 
 /** A raw answer as its tool reads it today. */
 export interface Reading {
@@ -11,15 +17,8 @@ export interface Reading {
   readonly values: Readonly<Record<string, JsonValue>>;
   /** What the answer cost, by the tool's declaration. */
   readonly credits: number;
-}
-
-/** The author's code failed on an answer: which part, and how. The answer itself is kept. */
-export class ContractBroken extends Error {
-  readonly part: 'response' | 'extract' | 'cost' | 'output';
-  constructor(part: ContractBroken['part'], problem: string, cause?: unknown) {
-    super(problem, cause === undefined ? undefined : { cause });
-    this.part = part;
-  }
+  /** Set where the provider answered several questions together. */
+  readonly batch?: BatchHead;
 }
 
 interface HttpParts {
@@ -27,10 +26,41 @@ interface HttpParts {
   readonly response?: (view: ToolResponseView<unknown>) => ToolReading;
 }
 
-/** Runs the tool's `response`, `extract` and `cost` over a raw answer. Throws `ContractBroken`. */
-export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer): Reading {
+/**
+ * Runs the tool's `response` (or its batch's `split`), `extract` and `cost` over a raw answer. Throws `ContractBroken`, and
+ * `MemberFailed` where a batch's answer leaves this question out.
+ */
+export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer | BatchPart): Reading {
+  if (raw.kind === 'part') return readPart(tool, input, raw);
   if (raw.kind === 'value' && raw.given === true) return readGiven(tool, raw.value);
   const read = raw.kind === 'value' ? readValue(raw.value) : readHttp(tool, input, raw);
+  return readingOf(tool, input, { read, httpStatus: raw.kind === 'http' ? raw.status : undefined });
+}
+
+/** As `readAnswer` of an answer that is kept; undefined where it is a batch's that leaves this question out. */
+export function readingUnlessFailed(
+  { tool, input }: { readonly tool: CatalogueTool; readonly input: JsonValue },
+  answer: Answer,
+): Reading | undefined {
+  try {
+    return readAnswer(tool, input, rawOf(answer));
+  } catch (error) {
+    if (error instanceof MemberFailed) return undefined;
+    throw error;
+  }
+}
+
+function readPart(tool: CatalogueTool, input: JsonValue, { whole, index }: BatchPart): Reading {
+  const { head, said } = whole.member(tool, index);
+  const read = memberReading(said, index);
+  return { ...readingOf(tool, input, { read, httpStatus: head.status ?? undefined }), batch: head };
+}
+
+function readingOf(
+  tool: CatalogueTool,
+  input: JsonValue,
+  { read, httpStatus }: { readonly read: ToolReading; readonly httpStatus: number | undefined },
+): Reading {
   const data = (read.data ?? null) as JsonValue;
   return {
     status: read.status,
@@ -42,7 +72,7 @@ export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer
       status: read.status,
       data,
       input: input as never,
-      httpStatus: raw.kind === 'http' ? raw.status : undefined,
+      httpStatus,
     }),
   };
 }

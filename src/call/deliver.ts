@@ -1,14 +1,15 @@
 import type { Permit } from '../governor/index.ts';
 import { retryDelay } from '../governor/index.ts';
-import { sleep } from '../scope/index.ts';
-import type { Effect } from '../sdk/index.ts';
+import { PutOff, type Scope, sleep } from '../scope/index.ts';
+import type { Effect, JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
-import type { Failure, RawAnswer } from '../tool/index.ts';
+import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
-import { keepOperation } from './intent.ts';
-import { permitFor } from './permit.ts';
+import { keepOperation, type Progress } from './intent.ts';
+import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, retryDecision } from './retry.ts';
+import { type Tries, triesAfter } from './tries.ts';
 
 export type Bought =
   | {
@@ -27,17 +28,23 @@ export type Bought =
       readonly durationMs: number;
     };
 
-/** How far a call has come that did not end at its first try. */
-interface Tries {
-  /** Requests that went out, of all attempts. */
-  sent: number;
-  /** Those that count as tries. */
-  counted: number;
-  /** Definite refusals: part of the operation key. */
-  refusals: number;
-  inProgress: number;
-  /** True once it went out again because its secret has changed. */
-  reread: boolean;
+/** What goes out as one operation: a question, or several in a batch. */
+export interface Cargo {
+  readonly tool: CatalogueTool;
+  readonly input: JsonValue;
+  readonly effect: Effect;
+  readonly timeoutMs: number;
+}
+
+/** How operations of one kind get their permit, their key and their record. */
+export interface Carrier<Of extends Cargo> {
+  /** A slot of the provider's limits, with the credits reserved; synchronous where nothing limits. */
+  permit(run: CallRun, cargo: Of, so: Tries | undefined): Permit | Promise<Permit>;
+  operationKey(run: CallRun, cargo: Of, refusals: number): string;
+  /** Makes it durable that the operation goes out now; undefined where a later attempt need not know. */
+  announce(run: CallRun, cargo: Of, so: Tries | undefined): Promise<void> | undefined;
+  /** Makes durable how far it has come. */
+  keep(run: CallRun, cargo: Of, progress: Progress): Promise<void>;
 }
 
 /** How often a request may be told "still at work" before it counts as lost from sight. */
@@ -48,69 +55,72 @@ const MAX_IN_PROGRESS = 30;
  *
  * @param before how far an earlier attempt had come with it
  */
-export async function deliver(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Bought> {
-  const { tool } = question;
-  const { clock, transport } = run.process;
-  const began = clock.monotonic();
-  // A call that is answered at its first try, as most are, needs none of it.
-  let so = before === undefined ? undefined : await wentOn(run, before);
-  let isFirst = true;
-  for (;;) {
-    const asked = permitFor(run, question);
-    const permit = asked instanceof Promise ? await asked : asked;
-    if (isFirst) run.retries.called();
-    isFirst = false;
-    const refusals = so === undefined ? 0 : so.refusals;
-    if (question.site !== undefined) await intend(run, question, { permit, so });
-    const secretChanges = run.rereads.changes;
-    const sentAt = clock.monotonic();
-    const delivered = await transport.send({
-      tool,
-      permit,
-      input: question.input,
-      operationKey: () => operationKeyOf(run, question, refusals),
-      timeoutMs: question.timeoutMs,
-      signal: run.signal,
-    });
-    const now = clock.monotonic();
-    const durationMs = now - began;
-    const latencyMs = now - sentAt;
-    if (delivered.ending === 'answered') {
-      permit.settle({ ending: 'answered', credits: 'later', latencyMs });
-      return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
+export function deliver(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Bought> {
+  if (before === undefined) return deliverQuestion(run, question, undefined);
+  return wentOn(run, question.scope, before).then((so) => deliverQuestion(run, question, so));
+}
+
+export const deliverQuestion = deliveryBy<Question>({
+  permit: permitFor,
+  operationKey: operationKeyOf,
+  announce: (run, question, so) => (question.site === undefined ? undefined : intend(run, question, so)),
+  keep: keepOperation,
+});
+
+/** How cargo of one kind is delivered. */
+export function deliveryBy<Of extends Cargo>(
+  carrier: Carrier<Of>,
+): (run: CallRun, cargo: Of, before: Tries | undefined) => Promise<Bought> {
+  return async (run, cargo, before) => {
+    const { tool } = cargo;
+    const { clock, transport } = run.process;
+    const began = clock.monotonic();
+    // An operation that is answered at its first try, as most are, needs none of it.
+    let so = before;
+    let isFirst = true;
+    for (;;) {
+      const asked = carrier.permit(run, cargo, so);
+      const permit = asked instanceof Promise ? await asked : asked;
+      if (isFirst) run.retries.called();
+      isFirst = false;
+      const { pacedMs } = permit;
+      run.timed(tool.id, 'queue', permit.waitedMs - pacedMs);
+      run.timed(tool.id, 'pace', pacedMs);
+      const refusals = so === undefined ? 0 : so.refusals;
+      const announced = carrier.announce(run, cargo, so);
+      if (announced !== undefined) await heldFor(run, permit, announced);
+      const secretChanges = run.rereads.changes;
+      const sentAt = clock.monotonic();
+      const delivered = await transport.send({
+        tool,
+        permit,
+        input: cargo.input,
+        operationKey: () => carrier.operationKey(run, cargo, refusals),
+        timeoutMs: cargo.timeoutMs,
+        signal: run.signal,
+      });
+      const now = clock.monotonic();
+      const durationMs = now - began;
+      const latencyMs = now - sentAt;
+      run.timed(tool.id, 'provider', latencyMs);
+      if (delivered.ending === 'answered') {
+        permit.settle({ ending: 'answered', credits: 'later', latencyMs });
+        return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
+      }
+      // An ambiguous ending may have been charged; the read that is sent again under its key is charged once.
+      permit.settle({ ending: delivered.ending, credits: 0, headers: delivered.headers, latencyMs });
+      so ??= triesAfter({ tries: 0, refusals: 0 });
+      const failure = await failedTry(run, cargo, { carrier, so, delivered, secretChanges });
+      if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
+      run.assertGoing();
     }
-    // An ambiguous ending may have been charged; the read that is sent again under its key is charged once.
-    permit.settle({ ending: delivered.ending, credits: 0, headers: delivered.headers, latencyMs });
-    so ??= { sent: 0, counted: 0, refusals: 0, inProgress: 0, reread: false };
-    const failure = await failedTry(run, question, { so, delivered, secretChanges });
-    if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
-    run.assertGoing();
-  }
+  };
 }
 
-/** Goes on counting and waiting where an earlier attempt stopped. */
-async function wentOn(run: CallRun, { tries, refusals, waitUntil, at }: OperationRecord): Promise<Tries> {
-  const { clock } = run.process;
-  // A clock that was put back since makes no wait longer than it was.
-  const waitMs = (waitUntil ?? 0) - Math.max(clock.now(), at);
-  if (waitMs > 0) await sleep(clock, waitMs, run.halt);
-  return { sent: tries, counted: tries, refusals, inProgress: 0, reread: false };
-}
-
-/**
- * Makes it durable that a write goes out now. One that carries an idempotency key may go out again, so that its record is
- * made once; it tells a later attempt that the write has another input then.
- */
-async function intend(
-  run: CallRun,
-  question: Question,
-  { permit, so }: { readonly permit: Permit; readonly so: Tries | undefined },
-): Promise<void> {
-  const keyed = question.tool.sendsIdempotencyKey;
-  if (keyed && so !== undefined) return;
-  const { counted: tries = 0, refusals = 0 } = so ?? {};
+/** A permit is given back where the record of its operation cannot be made, or the run ends meanwhile. */
+async function heldFor(run: CallRun, permit: Permit, announced: Promise<void>): Promise<void> {
   try {
-    await keepOperation(run, question, { state: keyed ? 'retrying' : 'intended', tries, refusals, waitUntil: null });
+    await announced;
     run.assertGoing();
   } catch (error) {
     permit.release();
@@ -118,17 +128,43 @@ async function intend(
   }
 }
 
-/** Undefined once it may go out again: what has become of it is durable by then. */
-async function failedTry(
+/** Goes on counting and waiting where an earlier attempt stopped. */
+export async function wentOn(
   run: CallRun,
-  question: Question,
-  { so, delivered, secretChanges }: { so: Tries; delivered: Failure; secretChanges: number },
+  scope: Scope,
+  { tries, refusals, waitUntil, at }: OperationRecord,
+): Promise<Tries> {
+  const { clock } = run.process;
+  // A clock that was put back since makes no wait longer than it was.
+  const waitMs = (waitUntil ?? 0) - Math.max(clock.now(), at);
+  if (waitMs > ROW_WAIT_MS && scope.inRow) throw new PutOff('the provider asked to wait', clock.now() + waitMs);
+  if (waitMs > 0) await sleep(clock, waitMs, run.halt);
+  return triesAfter({ tries, refusals });
+}
+
+/**
+ * Makes it durable that a write goes out now. One that carries an idempotency key may go out again, so that its record is
+ * made once; it tells a later attempt that the write has another input then.
+ */
+function intend(run: CallRun, question: Question, so: Tries | undefined): Promise<void> | undefined {
+  const keyed = question.tool.sendsIdempotencyKey;
+  if (keyed && so !== undefined) return undefined;
+  const { counted: tries = 0, refusals = 0 } = so ?? {};
+  return keepOperation(run, question, { state: keyed ? 'retrying' : 'intended', tries, refusals, waitUntil: null });
+}
+
+/** Undefined once it may go out again: what has become of it is durable by then. */
+export async function failedTry<Of extends Cargo>(
+  run: CallRun,
+  cargo: Of,
+  { carrier, so, delivered, secretChanges, waits }: FailedTry<Of>,
 ): Promise<Failure | undefined> {
-  const { tool, effect } = question;
+  const { tool, effect } = cargo;
   const { ending } = delivered;
   const keyed = tool.sendsIdempotencyKey;
   so.sent++;
   if (isRefusal(ending)) so.refusals++;
+  so.unsure = !isRefusal(ending) && (so.unsure || ending !== 'notDispatched');
   // What was cut off by our own end is no failure of the provider's: the next attempt asks again, if it may.
   if (run.signal.aborted && mayRepeat(ending, effect, keyed)) run.assertGoing();
   if (isCredentialRefused(delivered) && !so.reread && run.rereads.changedSince(secretChanges, tool.secrets)) {
@@ -140,21 +176,34 @@ async function failedTry(
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
   if (decision.counts && !run.retries.take()) return delivered;
   if (decision.counts) so.counted++;
-  await pause(run, question, { so, waits: decision.waits });
+  await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;
 }
 
+interface FailedTry<Of extends Cargo> {
+  readonly carrier: Pick<Carrier<Of>, 'keep'>;
+  readonly so: Tries;
+  readonly delivered: Failure;
+  readonly secretChanges: number;
+  /** Default: what its ending asks for. */
+  readonly waits?: 'backoff';
+}
+
 /** Waits for the next try; until when is durable before. */
-async function pause(
+async function pause<Of extends Cargo>(
   run: CallRun,
-  question: Question,
-  { so, waits }: { readonly so: Tries; readonly waits: 'gate' | 'backoff' },
+  cargo: Of,
+  {
+    carrier,
+    so,
+    waits,
+  }: { readonly carrier: Pick<Carrier<Of>, 'keep'>; readonly so: Tries; readonly waits: 'gate' | 'backoff' },
 ): Promise<void> {
   const { clock, chance, governor } = run.process;
   // The gate of the account, which holds the call back in this process, is forgotten with it.
-  const delay = waits === 'backoff' ? retryDelay(so.sent, chance) : governor.expectedWaitMs(question.tool.account);
+  const delay = waits === 'backoff' ? retryDelay(so.sent, chance) : governor.expectedWaitMs(cargo.tool.account);
   const waitUntil = Math.ceil(clock.now() + delay);
-  await keepOperation(run, question, { state: 'retrying', tries: so.counted, refusals: so.refusals, waitUntil });
+  await carrier.keep(run, cargo, { state: 'retrying', tries: so.counted, refusals: so.refusals, waitUntil });
   if (waits === 'backoff') await sleep(clock, delay, run.halt);
 }
 

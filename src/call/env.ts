@@ -1,11 +1,13 @@
 import type { Budget, Governor, PersistenceBreaker, RetryBudget } from '../governor/index.ts';
-import type { Chance, Clock, Fence } from '../scope/index.ts';
+import type { Chance, Clock, Digest, Fence, Scope } from '../scope/index.ts';
 import type { RunFatalError } from '../sdk/index.ts';
 import type { CallReads, Committer, NewReceipt } from '../store/index.ts';
-import type { Catalogue, Reconcile, Transport } from '../tool/index.ts';
+import type { Catalogue, CatalogueTool, Reconcile, Transport } from '../tool/index.ts';
+import type { Batches } from './batches.ts';
 import type { Claims } from './claims.ts';
 import type { Journal } from './journal.ts';
 import type { Lookup } from './lookup.ts';
+import type { OpenJobs } from './open-jobs.ts';
 import type { Planning } from './planning.ts';
 import type { Rereads } from './rereads.ts';
 import type { Settlements } from './settlements.ts';
@@ -15,8 +17,8 @@ import type { SourceRuns } from './source-run.ts';
 export interface Rescue {
   /** An attempt begins: makes room for its answers as long as there is some. */
   prepare(runId: string): Promise<void>;
-  /** Never throws; returns where the answer is now, for people ("in …"). Durable when it returns. */
-  save(runId: string, receipt: NewReceipt): string;
+  /** Never throws; `parts` are the receipts of those who share the answer. Returns where the answer is now, for people ("in …"). Durable when it returns. */
+  save(runId: string, receipt: NewReceipt, parts?: readonly NewReceipt[]): string;
   /** The attempt has ended: gives back the room, unless answers are in it. */
   release(runId: string): void;
 }
@@ -43,6 +45,14 @@ export interface CallProcess {
   findSecretHandle(value: unknown): string | undefined;
 }
 
+/** A call that begins again later. */
+export interface PutOffCall {
+  readonly scope: Scope;
+  readonly callId: Digest;
+  readonly inputDigest: Digest;
+  readonly tool: Pick<CatalogueTool, 'id'>;
+}
+
 /** What the calls of one attempt share. */
 export interface CallRun {
   readonly process: CallProcess;
@@ -57,12 +67,14 @@ export interface CallRun {
   readonly journal: Journal;
   /** The runs that this one is a rerun of; undefined where it is none. */
   readonly source?: SourceRuns | undefined;
-  /** True where the run, or a run that it comes from, went on under other code than it began with. */
   /** What failed is tried again: answers may differ from those that writes were made with. */
   readonly retriesFailed?: boolean;
+  /** True where the run, or a run that it comes from, went on under other code than it began with. */
   readonly codeChanged?: boolean;
   /** True where writes that these runs have made are made again wherever the code asks for them in another place or form. */
   readonly resend?: boolean;
+  readonly batches: Batches;
+  readonly openJobs: OpenJobs;
   readonly settlements: Settlements;
   readonly budget: Budget;
   readonly retries: RetryBudget;
@@ -75,8 +87,12 @@ export interface CallRun {
   readonly planning?: Planning | undefined;
   /** Throws the halt's reason, or StaleAttemptError once the lease is over. */
   assertGoing(): void;
+  /** The call of a row begins again at that instant (ms), and the row waits until then: durable when it resolves. */
+  putOff(call: PutOffCall, until: number): Promise<void>;
   raiseFatal(error: RunFatalError): void;
   event(event: { type: string; level: 'info' | 'warn' | 'error'; message: string; data?: string }): void;
+  /** Where the time of calls goes, by tool (ms). */
+  timed(tool: string, phase: 'queue' | 'pace' | 'provider' | 'record' | 'deliver', ms: number): void;
   /** Told of every call that ends, for counters. */
   ended(call: {
     readonly tool: string;

@@ -1,11 +1,13 @@
-import type { Scope } from '../scope/index.ts';
-import { type CallsheetError, RunFatalError, ToolExecutionError, type ToolResult } from '../sdk/index.ts';
+import { PutOff, type Scope } from '../scope/index.ts';
+import { type CallsheetError, InDoubtError, RunFatalError, ToolExecutionError, type ToolResult } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
-import { acquire, type Found, NotAnswered } from './acquire.ts';
+import { batchOf } from '../tool/index.ts';
+import { acquire, isProved } from './acquire.ts';
 import { ContractBroken } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { failureError } from './failure.ts';
 import { breakContract, finish } from './finish.ts';
+import { type Found, NotAnswered } from './found.ts';
 import { operationOf } from './intent.ts';
 import { type Question, questionOf } from './question.ts';
 import { journalFailure } from './record.ts';
@@ -31,7 +33,7 @@ export function askQuestion(run: CallRun, scope: Scope, args: readonly unknown[]
 export async function answerQuestion(run: CallRun, question: Question): Promise<ToolResult> {
   const { scope } = question;
   const entry = run.journal.entry(scope.place, question.callId);
-  if (entry !== undefined) return replay(run, question, entry);
+  if (entry !== undefined && !isProved(run, question)) return replay(run, question, entry);
   let found: Found;
   try {
     found = await acquire(run, question);
@@ -43,6 +45,7 @@ export async function answerQuestion(run: CallRun, question: Question): Promise<
 
 /** The error that the author gets; one that says how the call ended is journalled first. */
 async function failed(run: CallRun, question: Question, error: unknown): Promise<unknown> {
+  if (error instanceof PutOff) await run.putOff(question, error.until);
   if (error instanceof ContractBroken) return breakContract(run, question, { broken: error, receiptId: null });
   if (error instanceof RunFatalError) run.raiseFatal(error);
   const unready = error instanceof NotAnswered ? missingSecret(run, error) : undefined;
@@ -57,7 +60,7 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
   await journalFailure(run, question, {
     outcome: 'failed',
     source: ended?.source ?? 'live',
-    receiptId: null,
+    receiptId: ended?.receiptId ?? null,
     credits: 0,
     durationMs: Math.round(ended?.durationMs ?? 0),
     at: run.process.clock.now(),
@@ -75,6 +78,11 @@ function afterFailure(run: CallRun, question: Question, ended: NotAnswered): Ope
   const { refusals, failure, source } = ended;
   const isKeyed = question.tool.sendsIdempotencyKey;
   const isIntended = question.site !== undefined && !isKeyed && source === 'live';
+  if (failure.ending === 'ambiguous' && batchOf(question.tool) !== undefined) {
+    // What may have been done with others goes out again with the same ones, as is on record, unless they were answered.
+    if (!(failure.error instanceof InDoubtError)) return undefined;
+    return operationOf(run, question, { state: 'intended', tries: 0, refusals, waitUntil: null });
+  }
   if (isIntended ? failure.ending === 'ambiguous' : refusals === 0 || !isKeyed) return undefined;
   return operationOf(run, question, { state: 'retrying', tries: 0, refusals, waitUntil: null });
 }

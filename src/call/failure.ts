@@ -13,7 +13,7 @@ import {
 } from '../sdk/index.ts';
 import { callName } from '../store/index.ts';
 import type { CatalogueTool, Failure } from '../tool/index.ts';
-import type { ContractBroken } from './contract.ts';
+import type { ContractBroken } from './contract-broken.ts';
 
 /** What an error says of its call. */
 export interface FailedCall {
@@ -23,6 +23,9 @@ export interface FailedCall {
   readonly callId: Digest;
   readonly scope: Pick<Scope, 'runId'>;
 }
+
+/** How an operation failed, or one member of a batch that was answered. */
+export type CallFailure = Failure & { readonly isMember?: true };
 
 interface Kind {
   readonly code: ErrorCode;
@@ -52,7 +55,8 @@ const BY_NETWORK: Readonly<Record<string, ErrorCode>> = {
   truncated: 'PROVIDER_BAD_RESPONSE',
 };
 
-function kindOf(failure: Failure): Kind {
+function kindOf(failure: CallFailure): Kind {
+  if (failure.isMember === true) return memberKind(failure.ending);
   if (failure.ending === 'notDispatched') return { code: 'PROVIDER_UNREACHABLE', category: 'network' };
   const network = failure.networkKind === undefined ? undefined : BY_NETWORK[failure.networkKind];
   if (network !== undefined) return { code: network, category: 'network' };
@@ -64,6 +68,13 @@ function kindOf(failure: Failure): Kind {
   return { code: 'PROVIDER_REJECTED', category: 'validation' };
 }
 
+/** The status was that of the whole answer, and says nothing of a member. */
+function memberKind(ending: Failure['ending']): Kind {
+  if (ending === 'deferred') return { code: 'PROVIDER_RATE_LIMITED', category: 'rate_limit' };
+  if (ending === 'ambiguous') return { code: 'PROVIDER_UPSTREAM', category: 'upstream' };
+  return { code: 'PROVIDER_REJECTED', category: 'validation' };
+}
+
 const NEXT: Partial<Record<ErrorCode, (tool: CatalogueTool) => string>> = {
   PROVIDER_AUTHENTICATION: (tool) => `callsheet secrets set ${tool.secrets[0] ?? 'NAME'}`,
   PROVIDER_AUTHORIZATION: (tool) => `Check what the account ${tool.account.key} may do, then run again.`,
@@ -71,7 +82,7 @@ const NEXT: Partial<Record<ErrorCode, (tool: CatalogueTool) => string>> = {
 };
 
 /** The typed error of an operation that was not answered. */
-export function failureError(question: FailedCall, failure: Failure, tries: number): CallsheetError {
+export function failureError(question: FailedCall, failure: CallFailure, tries: number): CallsheetError {
   if (failure.error !== undefined) return failure.error;
   const { tool, label } = question;
   const { code, category } = kindOf(failure);

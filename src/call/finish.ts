@@ -1,10 +1,10 @@
 import { RunFatalError, type ToolContractError, type ToolResult } from '../sdk/index.ts';
 import { receiptName } from '../store/index.ts';
-import type { RawAnswer } from '../tool/index.ts';
-import type { Found } from './acquire.ts';
+import { rawOf } from './answer.ts';
 import { ContractBroken, type Reading, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { contractError } from './failure.ts';
+import type { Found } from './found.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
 import { journalAnswer, journalFailure } from './record.ts';
@@ -12,13 +12,20 @@ import { CallResult } from './result.ts';
 
 interface RawFound {
   readonly found: Found;
-  readonly raw: RawAnswer;
+  readonly raw: ReturnType<typeof rawOf>;
+}
+
+interface Read extends RawFound {
+  readonly reading: Reading;
+  /** When the answer was there to be read (monotonic ms). */
+  readonly began: number;
 }
 
 /** Reads an answer that is durable, settles what it cost and gives it to the author: at once where nothing is to be checked. */
 export function finish(run: CallRun, question: Question, found: Found): ToolResult | Promise<ToolResult> {
+  const began = run.process.clock.monotonic();
   const { answer } = found;
-  const raw = answer.raw ?? (JSON.parse(answer.rawText) as RawAnswer);
+  const raw = rawOf(answer);
   let reading: Reading;
   try {
     reading = found.reading ?? readAnswer(question.tool, question.input, raw);
@@ -26,11 +33,11 @@ export function finish(run: CallRun, question: Question, found: Found): ToolResu
     return unreadable(run, question, { found, error });
   }
   if (question.tool.definition.output !== undefined && reading.status === 'completed')
-    return checked(run, question, { found, raw, reading });
-  return settled(run, question, { found, raw, reading });
+    return checked(run, question, { found, raw, reading, began });
+  return settled(run, question, { found, raw, reading, began });
 }
 
-async function checked(run: CallRun, question: Question, read: RawFound & { reading: Reading }): Promise<ToolResult> {
+async function checked(run: CallRun, question: Question, read: Read): Promise<ToolResult> {
   try {
     await checkOutput(run, question, read.reading.data);
   } catch (error) {
@@ -39,11 +46,7 @@ async function checked(run: CallRun, question: Question, read: RawFound & { read
   return settled(run, question, read);
 }
 
-function settled(
-  run: CallRun,
-  question: Question,
-  { found, raw, reading }: RawFound & { reading: Reading },
-): ToolResult {
+function settled(run: CallRun, question: Question, { found, raw, reading, began }: Read): ToolResult {
   const { answer, source, bill } = found;
   const credits = source === 'live' ? reading.credits : 0;
   bill?.charge(credits);
@@ -60,6 +63,7 @@ function settled(
   const { tool, callId } = question;
   const { receiptId, receiptKey, at } = answer;
   const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
+  if (source === 'live') run.timed(tool.id, 'deliver', run.process.clock.monotonic() - began);
   return new CallResult({ tool, reading, raw, facts });
 }
 

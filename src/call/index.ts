@@ -1,10 +1,13 @@
+export type { Crowd } from './batch-crowds.ts';
+export { Batches } from './batches.ts';
 export { Claims } from './claims.ts';
 export { readAnswer } from './contract.ts';
-export type { CallProcess, CallRun, Rescue } from './env.ts';
+export type { CallProcess, CallRun, PutOffCall, Rescue } from './env.ts';
 export { answerQuestion, askQuestion, executeCall } from './execute.ts';
 export { Journal } from './journal.ts';
 export { Lookup } from './lookup.ts';
-export { type PlannedCall, Planning } from './planning.ts';
+export { OpenJobs } from './open-jobs.ts';
+export { type PlannedCall, type PlannedCut, Planning } from './planning.ts';
 export type { Question } from './question.ts';
 export { Rereads } from './rereads.ts';
 export { CallResult } from './result.ts';

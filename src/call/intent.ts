@@ -1,3 +1,4 @@
+import type { Place } from '../scope/index.ts';
 import type { InDoubtError, JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
 import type { CallRun } from './env.ts';
@@ -25,17 +26,23 @@ export function operationOf(run: CallRun, question: Question, progress: Progress
     operationKey: operationKeyOf(run, question, progress.refusals),
     ...progress,
     answer: null,
+    batch: null,
     at: run.process.clock.now(),
   };
 }
 
 /** Resolves when the record is on disk. */
 export async function keepOperation(run: CallRun, question: Question, progress: Progress): Promise<void> {
-  const operation = operationOf(run, question, progress);
+  await keepOperations(run, [{ place: question.scope.place, operation: operationOf(run, question, progress) }]);
+}
+
+/** Resolves when all the records are on disk, or rejects with none of them there. */
+export async function keepOperations(
+  run: CallRun,
+  records: readonly { readonly place: Place; readonly operation: OperationRecord }[],
+): Promise<void> {
   try {
-    await run.process.committer.commit([
-      { kind: 'operation', fence: run.fence, place: question.scope.place, operation },
-    ]);
+    await run.process.committer.commit(records.map((record) => ({ kind: 'operation', fence: run.fence, ...record })));
   } catch (error) {
     stopIfOvertaken(run, error);
     throw error;

@@ -40,7 +40,8 @@ export class Journal {
   readonly #reads: CallReads;
   readonly #runNo: number;
   readonly #places = new Map<string, Left>();
-  readonly #unsettled = new Map<Digest, Paid>();
+  readonly #unsettled = new Map<Digest, Paid[]>();
+  readonly #sent = new Map<string, OperationRecord>();
   readonly #warned = new Set<string>();
   readonly #waiting = new WeakMap<Gate, { count: number }>();
 
@@ -51,8 +52,7 @@ export class Journal {
 
   /** Reads what outlived the last attempt: call once, on a later attempt or a rerun, before the play runs. */
   async open(how: { readonly retryFailed?: boolean } = {}): Promise<void> {
-    for (const receipt of await this.#reads.unsettledReceipts(this.#runNo))
-      this.#unsettled.set(receipt.callId, { receipt, settled: 0 });
+    for (const receipt of await this.#reads.unsettledReceipts(this.#runNo)) this.#keepPaid({ receipt, settled: 0 });
     await this.load(0, [0], how);
   }
 
@@ -71,7 +71,10 @@ export class Journal {
       const entries = (journal.get(ordinal) ?? []).filter((entry) => !this.#isPaidAfterAll(entry));
       const { standing, again } = divided(entries, { known, retryFailed });
       await this.#takePaid(again);
-      this.#places.set(`${datasetNo}:${ordinal}`, leftOf(standing, { known, again }));
+      const left = leftOf(standing, { known, again, isPaid: (callId) => this.#unsettled.has(callId) });
+      this.#places.set(`${datasetNo}:${ordinal}`, left);
+      for (const operation of left.open.values())
+        if (operation.batch !== null && operation.state === 'retrying') this.#sent.set(sentAs(operation), operation);
     }
   }
 
@@ -86,12 +89,22 @@ export class Journal {
     return entry;
   }
 
+  /** True where an earlier attempt may have sent this call, and nobody knows what became of it. */
+  isInDoubt(place: Place, callId: Digest): boolean {
+    const left = this.#left(place);
+    const entry = left?.entries.get(callId);
+    if (entry !== undefined) return entry.error !== null && isFinalFailure(entry.error);
+    const state = left?.open.get(callId)?.state;
+    return state === 'intended' || state === 'retrying';
+  }
+
   /** What an earlier attempt had begun for this call and not ended: given out once. */
   takeOperation(place: Place, callId: Digest): OperationRecord | undefined {
     const left = this.#left(place);
     if (left === undefined) return undefined;
     const operation = left.open.get(callId);
     left.open.delete(callId);
+    if (operation !== undefined) this.#sent.delete(sentAs(operation));
     claim(left, callId);
     return operation;
   }
@@ -107,6 +120,15 @@ export class Journal {
     if (left === undefined) return;
     for (const entry of left.entries.values()) if (entry.effect === 'write' && isMade(entry)) yield entry;
     for (const operation of left.open.values()) if (mayBeMade(operation, keyed)) yield operation;
+  }
+
+  /** A question that an attempt which died may have sent together with others, whichever row asks it now: given out once. */
+  takeSent(tool: string, inputDigest: Digest): OperationRecord | undefined {
+    if (this.#sent.size === 0) return undefined;
+    const asked = sentAs({ tool, inputDigest });
+    const operation = this.#sent.get(asked);
+    this.#sent.delete(asked);
+    return operation;
   }
 
   /** What was written at this site is settled: it is not asked about again. */
@@ -137,12 +159,20 @@ export class Journal {
     return waiting;
   }
 
-  /** A receipt that this very call bought in an attempt that died before it could settle it. */
-  takeUnsettled(callId: Digest): Paid | undefined {
+  /**
+   * A receipt that this very call bought from this tool in an attempt that died before it could settle it: the newest. A job
+   * has another for its start.
+   */
+  takeUnsettled(callId: Digest, tool: string): Paid | undefined {
     if (this.#unsettled.size === 0) return undefined;
     const paid = this.#unsettled.get(callId);
-    this.#unsettled.delete(callId);
-    return paid;
+    const index = paid?.findLastIndex(({ receipt }) => receipt.tool === tool) ?? -1;
+    return index === -1 ? undefined : paid?.splice(index, 1)[0];
+  }
+
+  /** A call that has not asked (again) yet has been answered together with others. */
+  paidAhead(paid: Paid): void {
+    this.#keepPaid(paid);
   }
 
   /** True the first time a name is asked about: so that a change of a tool is told once, not once a row. */
@@ -153,7 +183,7 @@ export class Journal {
   }
 
   #isPaidAfterAll({ error, callId }: CallEntry): boolean {
-    return error !== null && this.#unsettled.has(callId) && isFinalFailure(error);
+    return error !== null && (this.#unsettled.get(callId)?.length ?? 0) > 0 && isFinalFailure(error);
   }
 
   #left(place: Place): Left | undefined {
@@ -166,7 +196,13 @@ export class Journal {
     if (paid.length === 0) return;
     const receipts = await this.#reads.receiptsByIds(paid.map((entry) => entry.receiptId ?? 0));
     for (const [index, receipt] of receipts.entries())
-      if (receipt !== undefined) this.#unsettled.set(receipt.callId, { receipt, settled: paid[index]?.credits ?? 0 });
+      if (receipt !== undefined) this.#keepPaid({ receipt, settled: paid[index]?.credits ?? 0 });
+  }
+
+  #keepPaid(paid: Paid): void {
+    const known = this.#unsettled.get(paid.receipt.callId);
+    if (known === undefined) this.#unsettled.set(paid.receipt.callId, [paid]);
+    else if (known.every(({ receipt }) => receipt.id !== paid.receipt.id)) known.push(paid);
   }
 }
 
@@ -199,19 +235,33 @@ function passedOver(entries: readonly CallEntry[], known: readonly OperationReco
   return ({ at }) => at <= lastWrite && at < lastFailure;
 }
 
+function sentAs({ tool, inputDigest }: Pick<OperationRecord, 'tool' | 'inputDigest'>): string {
+  return `${tool}|${inputDigest}`;
+}
+
 function isResolved({ state }: OperationRecord): boolean {
   return state === 'done' || state === 'notDone';
 }
 
 function leftOf(
   standing: readonly CallEntry[],
-  { known, again }: { readonly known: readonly OperationRecord[]; readonly again: readonly CallEntry[] },
+  {
+    known,
+    again,
+    isPaid,
+  }: {
+    readonly known: readonly OperationRecord[];
+    readonly again: readonly CallEntry[];
+    readonly isPaid: (callId: Digest) => boolean;
+  },
 ): Left {
   const entries = new Map(standing.map((entry) => [entry.callId, entry]));
   const failed = new Set(again.map((entry) => entry.callId));
   const open = known
     .filter((operation) => !entries.has(operation.callId))
-    .map((operation) => (failed.has(operation.callId) && !isResolved(operation) ? afresh(operation) : operation));
+    .map((operation) => (failed.has(operation.callId) && !isResolved(operation) ? afresh(operation) : operation))
+    // Its batch was answered: it does not go out again.
+    .map((operation) => (isPaid(operation.callId) ? { ...operation, batch: null } : operation));
   const writes = known.filter((operation) => operation.site !== operation.callId);
   return {
     entries,

@@ -1,5 +1,7 @@
 import type { CallReads, ReceiptQuery, StoredReceipt } from '../store/index.ts';
 import { type Answer, answerOf } from './answer.ts';
+import { BatchPart, keptPart } from './batch-answer.ts';
+import { BatchAnswers } from './batch-answers.ts';
 
 interface Asked<Query> {
   readonly query: Query;
@@ -22,6 +24,7 @@ const LARGE_AT_ONCE = 2;
  *  1. Every question gets one answer, in its own promise.
  *  2. Bytes hydrated at once: one group of small answers, and `LARGE_AT_ONCE` large ones.
  *  3. The event loop turns though every answer sets off the next question.
+ *  4. What many members of a batch share is read once, and kept for those that ask soon after.
  */
 export class Lookup {
   readonly #reads: CallReads;
@@ -31,9 +34,12 @@ export class Lookup {
   #groupsThisTurn = 0;
   #large = 0;
   #waitingForLarge: (() => void)[] = [];
+  /** Answers of whole batches. */
+  readonly batches: BatchAnswers;
 
   constructor(reads: CallReads) {
     this.#reads = reads;
+    this.batches = new BatchAnswers(reads, (id) => this.#largeRaw(id));
   }
 
   /** The newest usable answer under a key. */
@@ -60,12 +66,15 @@ export class Lookup {
   }
 
   async hydrate(receipt: StoredReceipt): Promise<Answer | undefined> {
-    if (receipt.raw !== undefined) return answerOf(receipt, receipt.raw);
+    const raw = receipt.raw ?? (await this.#largeRaw(receipt.id));
+    return raw === undefined ? undefined : this.#answerOf({ ...receipt, raw });
+  }
+
+  async #largeRaw(id: number): Promise<string | undefined> {
     while (this.#large >= LARGE_AT_ONCE) await new Promise<void>((resolve) => this.#waitingForLarge.push(resolve));
     this.#large++;
     try {
-      const raw = await this.#reads.receiptRaw(receipt.id);
-      return raw === undefined ? undefined : answerOf(receipt, raw);
+      return await this.#reads.receiptRaw(id);
     } finally {
       this.#leaveLarge();
     }
@@ -117,7 +126,13 @@ export class Lookup {
 
   #answerOf(receipt: StoredReceipt | undefined): Answer | undefined | Promise<Answer | undefined> {
     if (receipt === undefined) return undefined;
-    return receipt.raw === undefined ? this.hydrate(receipt) : answerOf(receipt, receipt.raw);
+    if (receipt.raw === undefined) return this.hydrate(receipt);
+    const part = keptPart(receipt.raw);
+    if (part === undefined) return answerOf(receipt, receipt.raw);
+    const answer = answerOf(receipt, receipt.raw);
+    return this.batches
+      .of(part.whole)
+      .then((whole) => (whole === undefined ? undefined : { ...answer, part: new BatchPart(whole, part.index) }));
   }
 }
 

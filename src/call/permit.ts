@@ -1,7 +1,10 @@
-import type { Permit } from '../governor/index.ts';
-import { Halted } from '../scope/index.ts';
+import { LongWait, type Permit } from '../governor/index.ts';
+import { Halted, PutOff } from '../scope/index.ts';
 import type { CallRun } from './env.ts';
 import type { Question } from './question.ts';
+
+/** How long a row waits in memory; for longer its call is put off, and the row with it (ms). */
+export const ROW_WAIT_MS = 30_000;
 
 /** A slot of the provider's limits and the highest cost reserved; synchronous where nothing limits. */
 export function permitFor(run: CallRun, question: Question): Permit | Promise<Permit> {
@@ -13,11 +16,18 @@ export function permitFor(run: CallRun, question: Question): Permit | Promise<Pe
     maxCredits: tool.maxCredits,
     budget: run.budget,
     signal: run.halt,
+    rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,
     unlimited: tool.isFunction,
     tool: tool.id,
     operation: question.label,
   });
-  return permit instanceof Promise ? permit.then((granted) => stillGoing(run, question, granted)) : permit;
+  if (!(permit instanceof Promise)) return permit;
+  return permit.then((granted) => stillGoing(run, question, granted), putOff);
+}
+
+/** Nothing has gone out: the call begins again when it is worth asking. */
+export function putOff(error: unknown): never {
+  throw error instanceof LongWait ? new PutOff(error.message, error.until) : error;
 }
 
 /** The run may have ended, or its scope come to wait for something, while the call waited for its turn. */

@@ -21,6 +21,19 @@ export interface PlannedCall {
   stopped: number;
 }
 
+/** Where one row came no further: at a call without an answer, or at something that a plan does not do. */
+export interface PlannedCut {
+  readonly datasetNo: number;
+  readonly ordinal: number;
+  readonly path: string;
+  /** The tool, or what else it was: `step`, `fetch` … */
+  readonly at: string;
+  /** Another row's call buys the answer. */
+  readonly isShared: boolean;
+  /** Calls without an answer that the row had under way at the same time, this one among them. */
+  readonly pending: { readonly path: string; readonly tool: string }[];
+}
+
 /**
  * Counts the calls of a plan instead of making them.
  *
@@ -31,6 +44,7 @@ export interface PlannedCall {
 export class Planning {
   readonly #calls = new Map<string, PlannedCall>();
   readonly #asked = new Set<Digest>();
+  readonly #cuts = new Map<string, PlannedCut>();
   readonly #stop: (scope: Scope) => void;
 
   /** @param stop suspends the scope of a call that stays pending */
@@ -42,15 +56,40 @@ export class Planning {
     return [...this.#calls.values()];
   }
 
+  cuts(): readonly PlannedCut[] {
+    return [...this.#cuts.values()];
+  }
+
   missed(question: Asked): void {
     const { scope, tool, receiptKey, shared } = question;
     const call = this.#of(scope.place.datasetNo, scope.path, tool.id);
-    if (shared && this.#asked.has(receiptKey)) call.shared++;
+    const isShared = shared && this.#asked.has(receiptKey);
+    if (isShared) call.shared++;
     else call.fresh++;
     this.#asked.add(receiptKey);
+    const cut = this.#cut(scope, { at: tool.id, isShared });
+    cut?.pending.push({ path: scope.path, tool: tool.id });
     if (scope.gate.state !== 'open') return;
     call.stopped++;
     this.#stop(scope);
+  }
+
+  /** The row came to something that a plan does not do. */
+  stopped(scope: Scope, what: string): void {
+    this.#cut(scope, { at: what, isShared: false });
+  }
+
+  /** The first of a row stays. */
+  #cut(scope: Scope, { at, isShared }: Pick<PlannedCut, 'at' | 'isShared'>): PlannedCut | undefined {
+    if (!scope.inRow) return undefined;
+    const { datasetNo, ordinal } = scope.place;
+    const id = `${datasetNo}|${ordinal}`;
+    let cut = this.#cuts.get(id);
+    if (cut === undefined) {
+      cut = { datasetNo, ordinal, path: scope.path, at, isShared, pending: [] };
+      this.#cuts.set(id, cut);
+    }
+    return cut;
   }
 
   #of(datasetNo: number, path: string, tool: string): PlannedCall {

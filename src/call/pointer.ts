@@ -1,5 +1,5 @@
 import type { Answer } from './answer.ts';
-import { type Reading, readAnswer } from './contract.ts';
+import { type Reading, readingUnlessFailed } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { type Question, receiptKeysIn } from './question.ts';
 import type { SourceRuns } from './source-run.ts';
@@ -12,7 +12,7 @@ export type Pointed = { readonly answer: Answer; readonly reading?: Reading } | 
  * the tool of today could have found by its key: of its account, mode and base URL, and of a version that serves.
  */
 export async function pointedAnswer(run: CallRun, question: Question, source: SourceRuns): Promise<Pointed> {
-  const receiptId = source.receiptOf(question.scope.place, question.callId);
+  const receiptId = source.receiptOf(question.scope.place, question.callId, question.tool.id);
   const answer = receiptId === undefined ? undefined : await run.process.lookup.byId(receiptId);
   if (answer === undefined) return 'none';
   const isKey = (runId: string): boolean => receiptKeysIn(run, question, runId).includes(answer.receiptKey);
@@ -20,9 +20,9 @@ export async function pointedAnswer(run: CallRun, question: Question, source: So
     await tellUnfit(run, question, answer.receiptId);
     return 'unfit';
   }
-  if (question.tool.isFunction) return { answer };
-  const reading = readAnswer(question.tool, question.input, JSON.parse(answer.rawText));
-  return reading.status === 'pending' ? 'none' : { answer, reading };
+  if (question.tool.isFunction && answer.part === undefined) return { answer };
+  const reading = readingUnlessFailed(question, answer);
+  return reading === undefined || reading.status === 'pending' ? 'none' : { answer, reading };
 }
 
 /** Says once a tool why its answers of the source run do not serve. */

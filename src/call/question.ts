@@ -1,6 +1,6 @@
 import { canonicalJson, type Digest, digest, IDENTITY_FORMAT, NotJsonError, type Scope } from '../scope/index.ts';
 import { CallsheetError, type Effect, type JsonValue, SecretLeakError } from '../sdk/index.ts';
-import type { CatalogueTool, Validation } from '../tool/index.ts';
+import { type CatalogueTool, jobStartTool, type Validation } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import type { AskedCall } from './request.ts';
 
@@ -26,15 +26,29 @@ export interface Question {
   /** Only receipts recorded at or after this instant (ms). */
   readonly notBefore: number | undefined;
   readonly timeoutMs: number;
+  /** Of a write: what has come of it since proves that it was done, if it was begun. */
+  readonly proved?: boolean;
 }
 
 /** Validates the input and gives the call its identity. Synchronous where the tool's schema is. */
 export function questionOf(run: CallRun, scope: Scope, asked: AskedCall): Question | Promise<Question> {
-  const tool = run.process.catalogue.get(asked.toolId);
-  const validation = tool.validateInput(asked.input);
+  const known = run.process.catalogue.get(asked.toolId);
+  const tool = asked.startOnly ? startOf(known, asked) : known;
+  const validation = known.validateInput(asked.input);
   if (validation instanceof Promise)
     return validation.then((done) => identify(run, scope, { asked, tool, validation: done }));
   return identify(run, scope, { asked, tool, validation });
+}
+
+/** A caller that polls a job by hand gets what its start was answered. */
+function startOf(tool: CatalogueTool, asked: AskedCall): CatalogueTool {
+  const { async: job } = tool.definition;
+  if (job !== undefined) return jobStartTool(tool, job);
+  throw new CallsheetError(
+    'CALL_REQUEST_INVALID',
+    `Call '${asked.label}' of ${tool.id}: \`wait: 'caller'\` is for tools with \`async\`, and this one has none.`,
+    { details: { tool: tool.id, call: asked.label }, next: ['Leave `wait` out: the call resolves to its answer.'] },
+  );
 }
 
 interface Validated {
@@ -94,7 +108,7 @@ export function receiptKeysIn(run: CallRun, question: Question, runId: string): 
   return question.tool.versions.map((version) => receiptKeyOf({ ...question, run: { runId, play }, version }));
 }
 
-function receiptKeyOf(parts: {
+export function receiptKeyOf(parts: {
   run: Pick<CallRun, 'runId' | 'play'>;
   tool: CatalogueTool;
   version: string;
@@ -133,10 +147,19 @@ function receiptHead(tool: CatalogueTool, version: string): string {
  * the source of a rerun has begun is the same request there and here.
  */
 export function operationKeyOf(run: CallRun, question: Question, refusals: number): string {
-  const subject = question.shared ? question.receiptKey : question.callId;
   const { scope, callId, effect, refreshed } = question;
   const begunBy = effect === 'write' && !refreshed ? run.source?.beganIn(scope.place, callId) : undefined;
-  return digest(`[${IDENTITY_FORMAT},"operation","${begunBy ?? run.runId}",${refusals},"${subject}"]`);
+  return operationKeyFor(begunBy ?? run.runId, refusals, [subjectOf(question)]);
+}
+
+/** What tells an operation from others: for a batch, of all its members in order. */
+export function operationKeyFor(runId: string, refusals: number, subjects: readonly Digest[]): string {
+  return digest(`[${IDENTITY_FORMAT},"operation","${runId}",${refusals},"${subjects.join('","')}"]`);
+}
+
+/** A question that may be shared is the same whoever asks it; any other is its call's own. */
+export function subjectOf({ shared, receiptKey, callId }: Pick<Question, 'shared' | 'receiptKey' | 'callId'>): Digest {
+  return shared ? receiptKey : callId;
 }
 
 interface Refused {

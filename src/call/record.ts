@@ -1,6 +1,6 @@
 import { type CallsheetError, RunFatalError } from '../sdk/index.ts';
 import type { CallEntry, OperationRecord, Write } from '../store/index.ts';
-import type { RawAnswer } from '../tool/index.ts';
+import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { CallRun } from './env.ts';
 import { freezeError } from './failure.ts';
@@ -41,27 +41,38 @@ export function boughtAnswer({ id = 0, receipt }: ReceiptWrite, raw: RawAnswer):
   return { receiptId: id, receiptKey: key, rawText: receipt.raw, raw, at, durationMs, callId };
 }
 
-/** Resolves once a paid answer is durable. Where the store can't take it, it is rescued and the run ends. */
-export async function keepAnswer(run: CallRun, question: Question, write: ReceiptWrite): Promise<void> {
+/**
+ * Resolves once a paid answer is durable. Where the store can't take it, it is rescued and the run ends.
+ *
+ * @param unit the answer, and what is written with it or not at all
+ */
+export async function keepAnswer(
+  run: CallRun,
+  question: Question,
+  unit: readonly [ReceiptWrite, ...Write[]],
+): Promise<void> {
+  const { clock, committer } = run.process;
+  const began = clock.monotonic();
   try {
-    await run.process.committer.commit([write]);
+    await committer.commit(unit);
+    run.timed(question.tool.id, 'record', clock.monotonic() - began);
   } catch (error) {
-    const kept = run.process.rescue.save(run.runId, write.receipt);
-    throw unrecorded(run, question, { error, kept });
+    const kept = run.process.rescue.save(run.runId, unit[0].receipt);
+    throw unrecorded(run, { ...question, said: `Call '${question.label}'` }, { error, kept });
   }
 }
 
 /** The answer is paid and could not be stored: ends the run, so that nothing more is bought. */
-function unrecorded(
+export function unrecorded(
   run: CallRun,
-  question: Question,
+  of: { readonly said: string; readonly tool: CatalogueTool; readonly callId: string },
   { error, kept }: { error: unknown; kept: string },
 ): RunFatalError {
   const { code, message, next } = error as CallsheetError;
   const fatal = new RunFatalError(
     code ?? 'STORE_FAILED',
-    `Call '${question.label}' of ${question.tool.id} was answered, but the answer could not be stored: ${message} It is kept ${kept}. No further call goes out.`,
-    { details: { tool: question.tool.id, callId: question.callId, kept }, next: next ?? [], cause: error },
+    `${of.said} of ${of.tool.id} was answered, but the answer could not be stored: ${message} It is kept ${kept}. No further call goes out.`,
+    { details: { tool: of.tool.id, callId: of.callId, kept }, next: next ?? [], cause: error },
   );
   run.process.persistence.open(fatal.message);
   run.raiseFatal(fatal);

@@ -1,9 +1,10 @@
 import { RunFatalError, type ToolResult } from '../sdk/index.ts';
 import type { CallEntry } from '../store/index.ts';
-import type { RawAnswer } from '../tool/index.ts';
+import { rawOf } from './answer.ts';
+import { MemberFailed } from './batch-member.ts';
 import { ContractBroken, type Reading, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
-import { thawError } from './failure.ts';
+import { failureError, thawError } from './failure.ts';
 import { breakContract } from './finish.ts';
 import type { Question } from './question.ts';
 import { CallResult } from './result.ts';
@@ -34,7 +35,7 @@ export async function replay(run: CallRun, question: Question, entry: CallEntry)
         next: ['Restore the workspace from a copy, or start a new run.'],
       },
     );
-  const raw = JSON.parse(answer.rawText) as RawAnswer;
+  const raw = rawOf(answer);
   const { receiptKey } = answer;
   const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
   return new CallResult({ tool, reading: readKept(run, question, { raw, receiptId: answer.receiptId }), raw, facts });
@@ -43,12 +44,14 @@ export async function replay(run: CallRun, question: Question, entry: CallEntry)
 function readKept(
   run: CallRun,
   question: Question,
-  { raw, receiptId }: { readonly raw: RawAnswer; readonly receiptId: number },
+  { raw, receiptId }: { readonly raw: ReturnType<typeof rawOf>; readonly receiptId: number },
 ): Reading {
   try {
     return readAnswer(question.tool, question.input, raw);
   } catch (error) {
     if (error instanceof ContractBroken) throw breakContract(run, question, { broken: error, receiptId });
+    // A `split` that was mended since leaves it out.
+    if (error instanceof MemberFailed) throw failureError(question, error.failure, 1);
     throw error;
   }
 }

@@ -8,6 +8,8 @@ export interface AskedCall {
   readonly refresh: boolean;
   readonly staleAfterSeconds: number | undefined;
   readonly timeoutMs: number | undefined;
+  /** True where the caller polls a provider job by hand. */
+  readonly startOnly: boolean;
 }
 
 /** The author's arguments, as `execute({ id, tool, input })` or `execute(id, tool, input, options)`. */
@@ -25,13 +27,15 @@ function asObject(value: unknown, what: string): Record<string, unknown> {
 }
 
 function checked(request: Record<string, unknown>): AskedCall {
-  const { id, tool, input, refresh, force, staleAfterSeconds, timeoutMs } = request;
+  const { id, tool, input, refresh, force, staleAfterSeconds, timeoutMs, wait } = request;
   if (typeof tool !== 'string' || tool === '') throw refused("`tool` must be a tool's id", id);
   if (typeof id !== 'string' || id.trim() === '') throw refused('`id` must be a label that is not empty', tool);
   if (id.length > 200) throw refused('`id` has more than 200 characters', tool);
   if (input === undefined) throw refused('`input` is missing', id);
+  if (wait !== undefined && wait !== 'caller') throw refused("`wait` can only be 'caller'", id);
   return {
     label: id,
+    startOnly: wait === 'caller',
     toolId: tool,
     input,
     refresh: refresh === true || force === true,

@@ -1,12 +1,13 @@
 import type { AnswerSource, Execution, ExtractedList, ExtractedValue, JsonValue, ToolResult } from '../sdk/index.ts';
 import { receiptName } from '../store/index.ts';
 import { answerText, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
+import type { BatchPart } from './batch-answer.ts';
 import type { Reading } from './contract.ts';
 
-interface ResultParts {
+interface ResultParts<Raw = RawAnswer> {
   readonly tool: CatalogueTool;
   readonly reading: Reading;
-  readonly raw: RawAnswer;
+  readonly raw: Raw;
   readonly facts: ExecutionFacts;
 }
 
@@ -22,13 +23,17 @@ interface ExecutionFacts {
   readonly at: number;
 }
 
+const NO_HEAD = { status: null, headers: {} } as const;
+
 /** The author's view of an answer. The forms of the hosted product are built when they are read. */
 export class CallResult implements ToolResult {
   readonly #parts: ResultParts;
   #execution: Execution | undefined;
 
-  constructor(parts: ResultParts) {
-    this.#parts = parts;
+  constructor(parts: ResultParts<RawAnswer | BatchPart>) {
+    // A result must not hold what the provider said to others: of a batch, its own data are what it was answered.
+    const own = parts.raw.kind === 'part' ? { ...parts, raw: { kind: 'value', value: parts.reading.data } } : parts;
+    this.#parts = own as ResultParts;
   }
 
   get status(): 'completed' | 'no_result' {
@@ -48,13 +53,10 @@ export class CallResult implements ToolResult {
   get toolResponse(): ToolResult['toolResponse'] {
     const { reading, raw } = this.#parts;
     const body = raw.kind === 'value' ? raw.value : bodyOf(raw);
+    const { status, headers } = raw.kind === 'http' ? raw : (reading.batch ?? NO_HEAD);
     return {
       raw: body,
-      rawV2: {
-        data: body,
-        status: raw.kind === 'http' ? raw.status : null,
-        headers: raw.kind === 'http' ? raw.headers : {},
-      },
+      rawV2: { data: body, status, headers },
       meta: reading.meta ?? null,
       view: reading.data,
     };

@@ -49,6 +49,11 @@ export class SourceRuns {
     return this.#runs.map(({ runId }) => runId);
   }
 
+  /** The runs' numbers, the nearest first. */
+  get runNos(): readonly number[] {
+    return this.#runs.map(({ runNo }) => runNo);
+  }
+
   /** The number of the run that this one was made from. */
   get runNo(): number {
     return this.#runs[0].runNo;
@@ -64,10 +69,10 @@ export class SourceRuns {
   }
 
   /** The receipt of the answer that this call had there; undefined where it had none. */
-  receiptOf(place: Place, callId: Digest): number | undefined {
+  receiptOf(place: Place, callId: Digest, tool: string): number | undefined {
     for (const { journal } of this.#runs) {
       const entry = journal.entry(place, callId);
-      const paid = journal.takeUnsettled(callId);
+      const paid = journal.takeUnsettled(callId, tool);
       const receiptId = entry?.error === null ? entry.receiptId : paid?.receipt.id;
       if (receiptId != null) return receiptId;
     }

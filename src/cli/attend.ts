@@ -31,7 +31,6 @@ export async function attend(
       const seen = working.view();
       return seen === undefined ? undefined : progressOf(seen);
     },
-    waits: () => workspace.calls.governor.waits().filter((wait) => wait.runId === order.run.id),
     waited: () => waited.now,
   });
   const unsubscribe = working.hub.subscribe((event) => {

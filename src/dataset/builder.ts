@@ -9,6 +9,7 @@ import { type KeySpec, keySpecOf } from './keys.ts';
 import { type DatasetMode, datasetName } from './plan.ts';
 import { processRange, rowFailed } from './process.ts';
 import { DatasetCounters } from './progress.ts';
+import { legOutcomes } from './record.ts';
 import { resultStream } from './result.ts';
 import type { RowError } from './row-error.ts';
 import { checkItems } from './source.ts';
@@ -109,6 +110,9 @@ async function countEarlier(
 ): Promise<void> {
   const { datasetNo, total, admitted } = frame.record;
   const counts = await host.reads.rowCounts(host.runNo, datasetNo);
+  const finished = await host.reads.legCounts(host.runNo, datasetNo);
+  // What failed is begun anew where it is retried, and what it has paid is settled again.
+  const kept = finished.filter(({ state }) => state === 'completed' || host.retryFailed !== true);
   const failed = host.retryFailed === true ? 0 : counts.failed;
   counters.resumed({
     total,
@@ -116,7 +120,8 @@ async function countEarlier(
     completed: counts.completed,
     failed,
     begun: counts.completed + counts.failed + counts.parked,
-    credits: counts.credits,
+    credits: kept.reduce((sum, { credits }) => sum + credits, 0),
+    legs: kept.map(({ legs, rows }) => ({ outcomes: legOutcomes(legs), rows })),
   });
   if (failed === 0 || settings.onRowError !== 'fail') return;
   const row = await firstFailed(frame);

@@ -47,6 +47,8 @@ export interface DatasetHost {
   closeRow(gate: Gate): void;
   /** False once the run is ending (fatal, interrupted, cancelled, suspended): start no further row. */
   admitting(): boolean;
+  /** A pool of rows has begun whose calls may go out together: `grow` lets more of them be in flight. */
+  crowd?(datasetNo: number, grow: (rows: number) => void): RowCrowd;
   /** How rows wait for what is outside. */
   readonly waiting: RowWaiting;
   /**
@@ -72,6 +74,13 @@ export interface DatasetHost {
   }): void;
   /** Called when the counters of a dataset have changed; throttled by the run. */
   progress(snapshot: () => DatasetProgress): void;
+}
+
+/** What a pool tells those who gather calls of its rows. */
+export interface RowCrowd {
+  /** Nothing further starts before one of these rows in flight ends; 0 once something may. */
+  stuck(rows: number): void;
+  close(): void;
 }
 
 /** What a dataset and its run tell each other of rows that wait. */
@@ -121,6 +130,8 @@ export interface DatasetProgress {
     readonly unavailable: number;
     readonly skipped: number;
     readonly failed: number;
+    /** It had a value, and neither the cell nor the leg that answered has made use of it. */
+    readonly rejected: number;
   }[];
   /** Rows active for longer than a minute. */
   readonly slow: readonly { readonly ordinal: number; readonly path: string; readonly sinceMs: number }[];

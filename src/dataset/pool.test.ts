@@ -237,4 +237,43 @@ describe('the pool of rows in flight', () => {
     running = false;
     expect(ticks).toBeGreaterThanOrEqual(7);
   });
+
+  verifies('BATCH-POOL-1', 'grows while it runs, never beyond its bytes, and never shrinks', async () => {
+    const bench = poolOf(20, { limit: 2, maxBytes: 6 });
+    void bench.pool.run();
+    await turns(3);
+    expect(bench.started).toHaveLength(2);
+    bench.pool.grow(4);
+    await turns(3);
+    expect(bench.started).toHaveLength(4);
+    bench.pool.grow(3);
+    bench.pool.grow(100);
+    await turns(3);
+    expect(bench.started).toHaveLength(6);
+  });
+
+  verifies(
+    'BATCH-GATHER-1',
+    'tells when nothing can start before a row ends, and when something may again',
+    async () => {
+      const told: number[] = [];
+      const bench = poolOf(5, { limit: 2, stuck: (inFlight) => told.push(inFlight) });
+      const end = bench.pool.run();
+      await turns(3);
+      expect(told).toEqual([2]);
+      bench.pool.grow(3);
+      // At once: what is asked in this very turn must not take the pool for full.
+      expect(told).toEqual([2, 0]);
+      await turns(3);
+      expect(told).toEqual([2, 0, 3]);
+      for (let row = 0; row < 4; row++) {
+        bench.pool.release(1);
+        await turns(3);
+      }
+      // At the end of its rows it is stuck with those that are left.
+      expect(told.slice(3)).toEqual([0, 3, 0, 3, 0, 2, 0, 1]);
+      bench.pool.release(1);
+      expect(await end).toBe('drained');
+    },
+  );
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../scope/index.ts';
 
 export interface PoolOptions<Item> {
-  /** Items in flight at most. */
+  /** Items in flight at most, to begin with. */
   readonly limit: number;
   /** Bytes in flight at most; one item is always let in. */
   readonly maxBytes: number;
@@ -17,6 +17,8 @@ export interface PoolOptions<Item> {
   readonly mayStart: () => boolean;
   /** A promise to wait for before the next start. */
   readonly room: () => Promise<void> | undefined;
+  /** Told when nothing further starts before one of so many items in flight ends, and with 0 once something may. */
+  readonly stuck?: ((inFlight: number) => void) | undefined;
   /** Starts an item, which calls `release` or `park` once, at once or later. */
   readonly start: (item: Item) => void;
   /**
@@ -41,12 +43,14 @@ const ITEMS_PER_LOOK = 16;
  *
  * Invariants
  *  1. Items start in order; the end of any one lets the next start, whichever it was.
- *  2. In flight are at most `limit` items and `maxBytes` bytes, or one item.
+ *  2. In flight are at most `limit` items (more once `grow` was called) and `maxBytes` bytes, or one item.
  *  3. The event loop gets a turn at least every 256 starts or 8 ms, also where nothing ever waits.
  *  4. While `maxParked` are parked, only items that were woken start.
  */
 export class Pool<Item> {
   readonly #options: PoolOptions<Item>;
+  #limit: number;
+  #isStuck = false;
   #inFlight = 0;
   #bytesInFlight = 0;
   #parked = 0;
@@ -58,6 +62,7 @@ export class Pool<Item> {
 
   constructor(options: PoolOptions<Item>) {
     this.#options = options;
+    this.#limit = options.limit;
   }
 
   get inFlight(): number {
@@ -74,6 +79,13 @@ export class Pool<Item> {
   park(bytes: number): void {
     this.#parked++;
     this.release(bytes);
+  }
+
+  /** Lets so many items be in flight from now on, unless there may be more. */
+  grow(limit: number): void {
+    if (limit <= this.#limit) return;
+    this.#limit = limit;
+    this.#awake();
   }
 
   /** An item that was parked before this pool began and stays so. */
@@ -167,8 +179,8 @@ export class Pool<Item> {
 
   #full(bytes: number): boolean {
     if (this.#inFlight === 0) return false;
-    const { limit, maxBytes } = this.#options;
-    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes;
+    const { maxBytes } = this.#options;
+    return this.#inFlight >= this.#limit || this.#bytesInFlight + bytes > maxBytes;
   }
 
   #change(): Promise<void> {
@@ -176,11 +188,16 @@ export class Pool<Item> {
     if (this.#stirred) return Promise.resolve();
     return new Promise((resolve) => {
       this.#wake = resolve;
+      if (this.#inFlight === 0) return;
+      this.#isStuck = true;
+      this.#options.stuck?.(this.#inFlight);
     });
   }
 
   #awake(): void {
     this.#stirred = true;
+    if (this.#isStuck) this.#options.stuck?.(0);
+    this.#isStuck = false;
     const wake = this.#wake;
     this.#wake = undefined;
     wake?.();

@@ -33,9 +33,8 @@ const SHOWN_FAILURES = 20;
  */
 export async function processRange(host: DatasetHost, what: ProcessWhat, range: Range): Promise<PoolEnd> {
   const { frame, counters } = what;
-  const { datasetNo } = frame.record;
+  const [{ datasetNo }, { previous }] = [frame.record, frame.plan];
   const records = new RowRecords(host.committer, host.fence, datasetNo);
-  const { previous } = frame.plan;
   const feed = new RowFeed(host, frame, {
     range,
     resumed: what.resumed,
@@ -56,10 +55,12 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     bytes: (item) => item.bytes,
     mayStart: () => host.admitting(),
     room: () => records.room(),
+    stuck: (rows) => crowd?.stuck(rows),
     start: (item) => new RowRun(job, item).begin(item.again),
     // A plan waits for nothing: it gives what there is.
     rest: host.planning === true ? undefined : (resting) => rest(host, what, resting),
   });
+  const crowd = host.crowd?.(datasetNo, (rows) => pool.grow(rows));
   host.waiting.onWake(datasetNo, (ordinal) => {
     counters.woke();
     feed.wake(ordinal);
@@ -81,6 +82,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     end = await pool.run();
   } finally {
     host.waiting.halt.removeEventListener('abort', stir);
+    crowd?.close();
     await records.drained();
     counters.unwatch();
     await feed.close();
@@ -124,7 +126,7 @@ function jobOf(
     columns,
     legs: columns.flatMap((column) => column.legs),
     keySpec,
-    traced: columns.some((column) => column.program !== undefined),
+    traced: columns.some(({ program, spec }) => program !== undefined || spec?.runIf !== undefined),
     records: to.records,
     counters,
     left: (run, state) => (state === 'parked' ? to.pool.park(run.bytes) : to.pool.release(run.bytes)),

@@ -1,8 +1,9 @@
 import type { Scope } from '../scope/index.ts';
 import { CallsheetError, isProviderUnavailable, isStepsProgram, type RowCtx, type StepsProgram } from '../sdk/index.ts';
+import { FoundBySteps } from './found.ts';
 
 /** How a leg of a waterfall ended; `none` where it was not reached. */
-export type LegOutcome = 'none' | 'hit' | 'miss' | 'unavailable' | 'skipped' | 'failed';
+export type LegOutcome = 'none' | 'hit' | 'miss' | 'unavailable' | 'skipped' | 'failed' | 'rejected';
 
 /** Where the outcomes of a row's legs go. */
 export interface LegSink {
@@ -11,6 +12,8 @@ export interface LegSink {
   ended(leg: number, outcome: LegOutcome, error?: unknown): void;
   /** The legs [first, first + count) failed, and the step around them passed over it. */
   passedOver(first: number, count: number): void;
+  /** Whatever the legs [first, first + count) found was thrown away. */
+  rejected(first: number, count: number): void;
 }
 
 interface CompiledStep {
@@ -61,9 +64,14 @@ export function compileProgram(program: StepsProgram<never, unknown>, path: stri
 }
 
 /** Runs a program over one row. The row is copied: steps see it with the results of those before them. */
-export async function runProgram(program: CompiledProgram, row: object, place: ProgramPlace): Promise<unknown> {
-  const seen: Record<string, unknown> = { ...row };
+export function runProgram(program: CompiledProgram, row: object, place: ProgramPlace): Promise<unknown> {
+  return runOver(program, { ...row }, place);
+}
+
+async function runOver(program: CompiledProgram, seen: Record<string, unknown>, place: ProgramPlace): Promise<unknown> {
+  const found = new FoundBySteps(seen);
   for (const step of program.steps) {
+    found.working = undefined;
     if (step.runIf !== undefined) {
       const asked = step.runIf(seen);
       if (!(isThenable(asked) ? await asked : asked)) {
@@ -72,10 +80,15 @@ export async function runProgram(program: CompiledProgram, row: object, place: P
         continue;
       }
     }
-    const started = runStep(step, seen, place);
-    seen[step.name] = (isThenable(started) ? await started : started) ?? null;
+    found.working = step.name;
+    found.keep(step.name, (await runStep(step, seen, place)) ?? null);
   }
-  return program.finish(seen, place.rowCtx(place.scope));
+  found.working = undefined;
+  const value = await program.finish(seen, place.rowCtx(place.scope));
+  const unused = found.unusedIn(value ?? null);
+  for (const { name, firstLeg, legCount } of program.steps)
+    if (unused.has(name)) place.sink.rejected(firstLeg, legCount);
+  return value;
 }
 
 async function runStep(step: CompiledStep, seen: Record<string, unknown>, place: ProgramPlace): Promise<unknown> {
@@ -83,7 +96,8 @@ async function runStep(step: CompiledStep, seen: Record<string, unknown>, place:
   const { sink } = place;
   try {
     if (step.program !== undefined)
-      return await runProgram(step.program, seen, {
+      // A copy that still tells the program around it what is read.
+      return await runOver(step.program, Object.defineProperties({}, Object.getOwnPropertyDescriptors(seen)), {
         scope,
         index: place.index,
         sink,
@@ -115,7 +129,7 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   );
 }
 
-const NO_SINK: LegSink = { enter: () => {}, ended: () => {}, passedOver: () => {} };
+const NO_SINK: LegSink = { enter: () => {}, ended: () => {}, passedOver: () => {}, rejected: () => {} };
 
 export interface RunStepsOf {
   readonly program: StepsProgram<never, unknown>;

@@ -21,6 +21,7 @@ interface LegCount {
   unavailable: number;
   skipped: number;
   failed: number;
+  rejected: number;
 }
 
 /**
@@ -55,7 +56,7 @@ export class DatasetCounters {
   constructor(host: DatasetHost, key: string, legs: readonly string[]) {
     this.#host = host;
     this.#key = key;
-    this.#legs = legs.map((path) => ({ path, hits: 0, misses: 0, unavailable: 0, skipped: 0, failed: 0 }));
+    this.#legs = legs.map((path) => ({ path, hits: 0, misses: 0, unavailable: 0, skipped: 0, failed: 0, rejected: 0 }));
   }
 
   get waiting(): number {
@@ -77,7 +78,13 @@ export class DatasetCounters {
     readonly failed: number;
     readonly begun: number;
     readonly credits: number;
+    /** How the legs of rows that are finished have ended. */
+    readonly legs: readonly { readonly outcomes: readonly LegOutcome[]; readonly rows: number }[];
   }): void {
+    for (const { outcomes, rows: count } of rows.legs)
+      outcomes.forEach((outcome, leg) => {
+        this.leg(leg, outcome, count);
+      });
     this.#skipped = rows.skipped;
     this.#completed = rows.completed;
     this.#failed = rows.failed;
@@ -121,14 +128,15 @@ export class DatasetCounters {
     this.#changed();
   }
 
-  leg(leg: number, outcome: LegOutcome): void {
+  leg(leg: number, outcome: LegOutcome, rows = 1): void {
     const count = this.#legs[leg];
     if (count === undefined) return;
-    if (outcome === 'hit') count.hits++;
-    else if (outcome === 'miss') count.misses++;
-    else if (outcome === 'unavailable') count.unavailable++;
-    else if (outcome === 'skipped') count.skipped++;
-    else if (outcome === 'failed') count.failed++;
+    if (outcome === 'hit') count.hits += rows;
+    else if (outcome === 'miss') count.misses += rows;
+    else if (outcome === 'unavailable') count.unavailable += rows;
+    else if (outcome === 'skipped') count.skipped += rows;
+    else if (outcome === 'failed') count.failed += rows;
+    else if (outcome === 'rejected') count.rejected += rows;
   }
 
   /** Tells the run every ten seconds while rows are active, so that slow ones are seen though nothing changes. */

@@ -73,8 +73,14 @@ const LETTERS: Readonly<Record<LegOutcome, string>> = {
   unavailable: 'u',
   skipped: 's',
   failed: 'f',
+  rejected: 'r',
 };
 const OUTCOMES = new Map(Object.entries(LETTERS).map(([outcome, letter]) => [letter, outcome as LegOutcome]));
+
+/** What the letters of a trace say of the legs, in their order. */
+export function legOutcomes(letters: string): readonly LegOutcome[] {
+  return [...letters].map((letter) => OUTCOMES.get(letter) ?? 'none');
+}
 
 /** Why a leg has no answer. */
 export interface LegError {

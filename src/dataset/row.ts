@@ -161,8 +161,15 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   }
 
   passedOver(first: number, count: number): void {
-    for (let leg = first; leg < first + count; leg++)
-      if (this.#outcomes[leg] === 'failed') this.#outcomes[leg] = 'unavailable';
+    this.#change({ first, count, from: 'failed', to: 'unavailable' });
+  }
+
+  rejected(first: number, count: number): void {
+    this.#change({ first, count, from: 'hit', to: 'rejected' });
+  }
+
+  #change({ first, count, from, to }: { first: number; count: number; from: LegOutcome; to: LegOutcome }): void {
+    for (let leg = first; leg < first + count; leg++) if (this.#outcomes[leg] === from) this.#outcomes[leg] = to;
   }
 
   #describe(error: unknown): RowError {

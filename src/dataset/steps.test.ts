@@ -62,8 +62,8 @@ describe('steps programs in a column', () => {
         ['email.hunter miss', 'email.prospeo hit'],
       ]);
       expect(test.progress.at(-1)?.legs).toEqual([
-        { path: 'email.hunter', hits: 1, misses: 1, unavailable: 1, skipped: 0, failed: 0 },
-        { path: 'email.prospeo', hits: 2, misses: 0, unavailable: 0, skipped: 1, failed: 0 },
+        { path: 'email.hunter', hits: 1, misses: 1, unavailable: 1, skipped: 0, failed: 0, rejected: 0 },
+        { path: 'email.prospeo', hits: 2, misses: 0, unavailable: 0, skipped: 1, failed: 0, rejected: 0 },
       ]);
     },
   );

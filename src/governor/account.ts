@@ -4,7 +4,7 @@ import { Allowance } from './allowance.ts';
 import { Lanes } from './lanes.ts';
 import { GrantedPermit, type Permit, type PermitHolder, type PermitOutcome, type PermitRequest } from './permit.ts';
 import { ProviderBreaker } from './provider-breaker.ts';
-import { exhausted, unavailable } from './refusals.ts';
+import { exhausted, LongWait, unavailable } from './refusals.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
@@ -50,7 +50,7 @@ export class AccountGovernor implements PermitHolder {
     this.#maxWaitMs = parts.providerMaxWaitMs;
     this.#leastWaitMs = parts.providerMaxWaitMs;
     const windows = parts.windows({
-      waiting: () => this.#lanes.size,
+      ready: () => Math.min(this.#lanes.size, this.#allowance.room),
       wake: () => this.#pump(),
       failed: (error) => this.refuseAll(() => error),
     });
@@ -146,7 +146,7 @@ export class AccountGovernor implements PermitHolder {
     const now = allowance.isTimeless ? 0 : this.#clock.monotonic();
     if (allowance.blockedUntil(now, unlimited) > now) return undefined;
     if (request.budget !== undefined && request.budget.reserve(request.maxCredits) === 'wait') return undefined;
-    return new GrantedPermit(this, request, { waitedMs: 0, probe, slots: allowance.reserve(now, now) });
+    return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
   }
 
   #wait(request: PermitRequest, probe: boolean): Promise<Permit> {
@@ -155,6 +155,7 @@ export class AccountGovernor implements PermitHolder {
         request,
         runId: request.runId,
         since: this.#clock.monotonic(),
+        firstAt: undefined,
         probe,
         resolve,
         reject,
@@ -196,6 +197,7 @@ export class AccountGovernor implements PermitHolder {
     const waiter = this.#lanes.next;
     if (waiter === undefined) return false;
     const now = this.#clock.monotonic();
+    waiter.firstAt ??= now;
     const at = this.#allowance.blockedUntil(now, waiter.request.unlimited === true && this.#allowance.isUndeclared);
     if (at > now) {
       if (Number.isFinite(at) && at - now > this.#leastWaitMs && this.#refuseLongWaits(at, now)) return true;
@@ -204,9 +206,9 @@ export class AccountGovernor implements PermitHolder {
     }
     if (waiter.credits === 'none' && !this.#reserveCredits(waiter)) return true;
     this.#leave(waiter);
-    const { request, probe, since } = waiter;
+    const { request, probe, since, firstAt = now } = waiter;
     const slots = this.#allowance.reserve(now, since);
-    waiter.resolve(new GrantedPermit(this, request, { waitedMs: now - since, probe, slots }));
+    waiter.resolve(new GrantedPermit(this, request, { waitedMs: now - since, pacedMs: now - firstAt, probe, slots }));
     return true;
   }
 
@@ -231,10 +233,15 @@ export class AccountGovernor implements PermitHolder {
     const ms = at - now;
     let refused = false;
     for (const waiter of [...this.#lanes]) {
-      if (ms <= Math.min(this.#maxWaitMs, waiter.request.rowWaitMs ?? this.#maxWaitMs)) continue;
+      const { request } = waiter;
+      if (ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
+      const until = this.#wallClock(at, now);
+      const isTooLong = ms > this.#maxWaitMs;
       this.#refuse(
         waiter,
-        exhausted(waiter.request, { ms, until: this.#wallClock(at, now), reason: this.#allowance.reason }),
+        isTooLong
+          ? exhausted(request, { ms, until, reason: this.#allowance.reason })
+          : new LongWait(this.account.key, until),
       );
       refused = true;
     }

@@ -44,6 +44,11 @@ export class Allowance {
     return this.#inFlight;
   }
 
+  /** How many more the concurrency lets through at present. */
+  get room(): number {
+    return this.concurrency.limit - this.#inFlight;
+  }
+
   get deferred(): number {
     return this.#deferred;
   }
@@ -91,12 +96,14 @@ export class Allowance {
       if (now < this.#gate.closedUntil) return this.#blocked('gate', this.#gate.closedUntil);
       if (this.#inFlight >= this.#gate.ramp) return this.#blocked('gate', Number.POSITIVE_INFINITY);
     }
-    let at = Number.NEGATIVE_INFINITY;
-    for (let index = 0; index < this.#windows.length && at < Number.POSITIVE_INFINITY; index++)
-      at = Math.max(at, this.#windows[index]?.nextAt(now) ?? at);
-    if (at > now) return this.#blocked('pace', at);
-    if (unlimited || this.#inFlight < this.concurrency.limit) return Number.NEGATIVE_INFINITY;
-    return this.#blocked('concurrency', Number.POSITIVE_INFINITY);
+    // Before the windows: a slot of a shared one is used up by asking for it.
+    if (!unlimited && this.room <= 0) return this.#blocked('concurrency', Number.POSITIVE_INFINITY);
+    // The longest first: where a day's quota is used up, no slot of the second is asked for.
+    for (let index = this.#windows.length - 1; index >= 0; index--) {
+      const at = this.#windows[index]?.nextAt(now) ?? now;
+      if (at > now) return this.#blocked('pace', at);
+    }
+    return Number.NEGATIVE_INFINITY;
   }
 
   /** Counts one more in flight and takes a slot of every window, in their order. */

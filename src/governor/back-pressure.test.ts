@@ -4,6 +4,7 @@ import { VirtualClock } from '../scope/index.ts';
 import { isProviderUnavailable, ProviderExhaustedError } from '../sdk/index.ts';
 import type { Governor } from './governor.ts';
 import type { Permit, PermitRequest } from './permit.ts';
+import { LongWait } from './refusals.ts';
 import {
   accountWith,
   ambiguous,
@@ -154,7 +155,7 @@ describe('back-pressure', () => {
     expect(clock.pending()).toEqual([]);
   });
 
-  it('a caller that can park is told of a wait beyond its own limit, and others go on waiting', async () => {
+  verifies('PACE-EXHAUSTED-1', 'a caller that can park is told until when, and others go on waiting', async () => {
     const clock = new VirtualClock();
     const governor = governorOn(clock);
     const account = accountWith({ rate: [{ calls: 1, per: '1m' }] });
@@ -162,7 +163,10 @@ describe('back-pressure', () => {
     const parks = ask(governor, requestTo(account, { rowWaitMs: 30_000 }));
     const waits = ask(governor, requestTo(account));
     await clock.advance(1);
-    expect(parks.error).toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+    expect(parks.error).toBeInstanceOf(LongWait);
+    const { until } = parks.error as LongWait;
+    expect(until - clock.now()).toBeGreaterThan(60_000);
+    expect(until - clock.now()).toBeLessThan(62_000);
     expect(governor.expectedWaitMs(account)).toBeGreaterThan(60_000);
     await clock.advance(62_000);
     expect(waits.permit).toBeDefined();

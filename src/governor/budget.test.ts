@@ -161,8 +161,7 @@ describe('budget', () => {
   verifies('BUDGET-TREE-1', 'a run also draws on the budget around it, which refuses in its own name', () => {
     const day = createBudget({
       limit: 10,
-      of: 'this workspace for today',
-      next: ['Raise creditsPerDay in the config.'],
+      owner: () => ({ of: 'this workspace for today', next: ['Raise creditsPerDay in the config.'] }),
     });
     const one = createBudget({ limit: 8, within: day });
     const two = createBudget({ within: day });

@@ -1,4 +1,6 @@
+import type { Clock } from '../scope/index.ts';
 import { CallsheetError, OutOfCreditsError } from '../sdk/index.ts';
+import type { CreditLedger } from './credit-ledger.ts';
 
 /**
  * The credits of one run, of a tree of runs (they share the root's object), or of a workspace's day.
@@ -12,6 +14,8 @@ import { CallsheetError, OutOfCreditsError } from '../sdk/index.ts';
  *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
  *  4. What a dead attempt had reserved is unknown: shown, and not held against the limit, because the operation that it
  *     stands for reserves again when it is sent again.
+ *  5. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
+ *     waits asks it again as soon as something of this process settles, and from the clock.
  */
 export interface Budget {
   /**
@@ -49,15 +53,22 @@ export interface BudgetOptions {
   readonly limit?: number | undefined;
   /** Credits that earlier attempts have settled. */
   readonly settled?: number;
+  /** What calls of earlier attempts may have cost that are not resolved. */
   readonly unknown?: number;
   /** For the message and the command that goes on from there. */
   readonly runId?: string;
-  /** Whose limit it is, for the message; default 'this run'. */
-  readonly of?: string;
-  /** What to do when the credits are out; default is to resume with a higher `--max-credits`. */
-  readonly next?: readonly string[];
+  /** Whose limit it is, for the message, and what to do when the credits are out; default is this run, and to resume it with more. */
+  readonly owner?: () => BudgetOwner;
+  /** Keeps what is reserved and settled, because other processes draw on the limit too. */
+  readonly shared?: { readonly ledger: CreditLedger; readonly clock: Clock };
   /** A wider budget that every credit is also taken from, such as the workspace's day. */
-  readonly within?: Budget;
+  readonly within?: Budget | undefined;
+}
+
+export interface BudgetOwner {
+  /** 'this run' */
+  readonly of: string;
+  readonly next?: readonly string[];
 }
 
 export function createBudget(options: BudgetOptions = {}): Budget {
@@ -65,6 +76,9 @@ export function createBudget(options: BudgetOptions = {}): Budget {
 }
 
 const MICRO = 1e6;
+/** How soon a ledger is asked again that could not say, and one that had no room for what others hold. */
+const BUSY_RETRY_MS = 10;
+const FULL_RETRY_MS = 200;
 
 interface Queued {
   readonly from: CreditBudget;
@@ -82,6 +96,8 @@ class CreditBudget implements Budget {
   #settled: number;
   #unknown: number;
   #admitting = false;
+  #retryMs = FULL_RETRY_MS;
+  #stopRetry: (() => void) | undefined;
 
   constructor(options: BudgetOptions) {
     const { limit, settled = 0, unknown = 0, within } = options;
@@ -98,14 +114,13 @@ class CreditBudget implements Budget {
 
   reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait' {
     const max = micro(maxCredits);
+    // What costs nothing passes, whoever waits.
+    if (max === 0) return 'reserved';
     this.#refuseWhatNeverFits(max);
     // Strictly in order: a cheap call that comes later must not take the room that an expensive one waits for.
-    const behind = this.#chain.find((budget) => budget.#queue.length > 0) ?? this.#blocker(max);
-    if (behind === undefined) {
-      this.#add(max);
-      return 'reserved';
-    }
-    if (waiter !== undefined) behind.#queue.push({ from: this, max, waiter });
+    const behind = this.#chain.find((budget) => budget.#queue.length > 0) ?? this.#take(max);
+    if (behind === undefined) return 'reserved';
+    if (waiter !== undefined) behind.#enqueue({ from: this, max, waiter });
     return 'wait';
   }
 
@@ -117,47 +132,87 @@ class CreditBudget implements Budget {
   settle(maxCredits: number, credits: number | 'unknown'): void {
     const max = micro(maxCredits);
     for (const budget of this.#chain) {
-      budget.#reserved -= max;
+      budget.#count(max, credits === 'unknown' ? 0 : micro(credits));
       if (credits === 'unknown') budget.#unknown += max;
-      else budget.#settled += micro(credits);
     }
     this.#admitAll();
   }
 
   release(maxCredits: number): void {
-    this.#add(-micro(maxCredits));
-    this.#admitAll();
+    this.settle(maxCredits, 0);
   }
 
   resolveUnknown(maxCredits: number, credits: number): void {
     for (const budget of this.#chain) {
       budget.#unknown = Math.max(0, budget.#unknown - micro(maxCredits));
-      budget.#settled += micro(credits);
+      budget.#count(0, micro(credits));
     }
     this.#admitAll();
   }
 
   snapshot(): BudgetSnapshot {
+    const { settled, reserved } = this.#options.shared?.ledger.state() ?? {
+      settled: this.#settled,
+      reserved: this.#reserved,
+    };
     return {
-      reserved: this.#reserved / MICRO,
-      settled: this.#settled / MICRO,
+      reserved: reserved / MICRO,
+      settled: settled / MICRO,
       unknown: this.#unknown / MICRO,
       limit: this.#limit === Number.POSITIVE_INFINITY ? null : this.#limit / MICRO,
       waiting: this.#queue.length,
     };
   }
 
-  #add(max: number): void {
-    for (const budget of this.#chain) budget.#reserved += max;
+  /** Reserves it in all budgets, or in none and says which has no room at present. Throws OutOfCreditsError. */
+  #take(max: number): CreditBudget | undefined {
+    const full = this.#chain.find(
+      (budget) => !budget.#isShared && budget.#settled + budget.#reserved + max > budget.#limit,
+    );
+    if (full !== undefined) return full;
+    for (const [place, budget] of this.#chain.entries()) {
+      const said = budget.#options.shared?.ledger.reserve(max) ?? 'reserved';
+      if (said === 'reserved') {
+        budget.#reserved += max;
+        continue;
+      }
+      for (const before of this.#chain.slice(0, place)) before.#count(max, 0);
+      if (said === 'never') throw budget.#outOfCredits(max);
+      budget.#retryMs = said === 'busy' ? BUSY_RETRY_MS : FULL_RETRY_MS;
+      return budget;
+    }
+    return undefined;
   }
 
-  /** The innermost budget that has no room at present. */
-  #blocker(max: number): CreditBudget | undefined {
-    return this.#chain.find((budget) => budget.#settled + budget.#reserved + max > budget.#limit);
+  get #isShared(): boolean {
+    return this.#options.shared !== undefined;
+  }
+
+  #count(reserved: number, settled: number): void {
+    this.#reserved -= reserved;
+    this.#settled += settled;
+    if (reserved !== 0 || settled !== 0) this.#options.shared?.ledger.settle(reserved, settled);
+  }
+
+  #enqueue(queued: Queued): void {
+    this.#queue.push(queued);
+    this.#retryLater();
+  }
+
+  /** Others make room too, and say nothing of it. */
+  #retryLater(): void {
+    const { shared } = this.#options;
+    if (shared === undefined || this.#stopRetry !== undefined || this.#queue.length === 0) return;
+    this.#stopRetry = shared.clock.after(this.#retryMs, () => {
+      this.#stopRetry = undefined;
+      this.#admit();
+      this.#retryLater();
+    });
   }
 
   #refuseWhatNeverFits(max: number): void {
-    for (const budget of this.#chain) if (budget.#settled + max > budget.#limit) throw budget.#outOfCredits(max);
+    for (const budget of this.#chain)
+      if (!budget.#isShared && budget.#settled + max > budget.#limit) throw budget.#outOfCredits(max);
   }
 
   #admitAll(): void {
@@ -171,22 +226,20 @@ class CreditBudget implements Budget {
     try {
       for (let head = this.#queue[0]; head !== undefined; head = this.#queue[0]) {
         const { from, max, waiter } = head;
+        let blocker: CreditBudget | undefined;
         try {
           from.#refuseWhatNeverFits(max);
+          blocker = from.#take(max);
         } catch (error) {
           this.#queue.shift();
           if (!(error instanceof OutOfCreditsError)) throw error;
           waiter.refused(error);
           continue;
         }
-        const blocker = from.#blocker(max);
         if (blocker === this) return;
         this.#queue.shift();
-        if (blocker !== undefined) blocker.#queue.push(head);
-        else {
-          from.#add(max);
-          waiter.granted();
-        }
+        if (blocker !== undefined) blocker.#enqueue(head);
+        else waiter.granted();
       }
     } finally {
       this.#admitting = false;
@@ -194,7 +247,8 @@ class CreditBudget implements Budget {
   }
 
   #outOfCredits(max: number): OutOfCreditsError {
-    const { runId = '<run>', of = 'this run', next } = this.#options;
+    const { runId = '<run>', owner } = this.#options;
+    const { of, next } = owner?.() ?? { of: 'this run' };
     const { settled, unknown } = this.snapshot();
     const limit = this.#limit / MICRO;
     const needed = max / MICRO;

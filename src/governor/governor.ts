@@ -16,8 +16,10 @@ export interface GovernorOptions {
   readonly chance?: Chance;
   /** While it is open no permit is given. */
   readonly persistence?: PersistenceBreaker;
-  /** Keeps the windows that outlive this process or are shared with others; without it all live in memory. */
+  /** Keeps the windows, which outlive this process and are shared with others; without it they live in memory. */
   readonly rateState?: RateState;
+  /** This process's name in it; a random one where it is not given. */
+  readonly asker?: string;
 }
 
 /** Answers before every operation: may this go out now, and if not, when? */
@@ -25,7 +27,7 @@ export interface Governor {
   /**
    * A permit at once where nothing holds the call back, else a promise of one.
    *
-   * Throws, or rejects with: RunFatalError (PERSISTENCE_BREAKER), OutOfCreditsError, ProviderExhaustedError,
+   * Throws, or rejects with: RunFatalError (PERSISTENCE_BREAKER), OutOfCreditsError, ProviderExhaustedError, LongWait,
    * ProviderTransientError (PROVIDER_UNAVAILABLE), or the reason of `signal`.
    */
   permit(request: PermitRequest): Permit | Promise<Permit>;
@@ -64,16 +66,16 @@ export function createGovernor(options: GovernorOptions): Governor {
 function accountGovernor(account: ProviderAccount, options: GovernorOptions): AccountGovernor {
   const { clock, chance = systemChance, providerMaxWaitMs, rateState } = options;
   const limits = declaredWindows(account);
-  const asker = Buffer.from(chance.bytes(8)).toString('hex');
+  const asker = options.asker ?? Buffer.from(chance.bytes(8)).toString('hex');
   return new AccountGovernor(account, {
     clock,
     chance,
     providerMaxWaitMs,
     windows: (queue) =>
       limits.map((limit) =>
-        rateState?.keeps(account.key, limit) === true
-          ? new SharedWindow(limit, { ...queue, account: account.key, rateState, clock, asker })
-          : new LocalWindow(limit),
+        rateState === undefined
+          ? new LocalWindow(limit)
+          : new SharedWindow(limit, { ...queue, account: account.key, rateState, clock, asker }),
       ),
   });
 }

@@ -1,14 +1,32 @@
-export { type Budget, type BudgetOptions, type BudgetSnapshot, type CreditWaiter, createBudget } from './budget.ts';
+export {
+  type Budget,
+  type BudgetOptions,
+  type BudgetOwner,
+  type BudgetSnapshot,
+  type CreditWaiter,
+  createBudget,
+} from './budget.ts';
+export type { CreditLedger } from './credit-ledger.ts';
 export { createGovernor, type Governor, type GovernorOptions } from './governor.ts';
 export type { ResponseHeaders } from './headers.ts';
 export type { Permit, PermitOutcome, PermitRequest } from './permit.ts';
 export { createPersistenceBreaker, type PersistenceBreaker } from './persistence-breaker.ts';
-export type {
-  RateGrant,
-  RateLog,
-  RateRequest,
-  RateState,
+export {
+  memoryRateLogs,
+  type RateChange,
+  type RateLogs,
+  type RateQuery,
+  type RateView,
+  type SlotMove,
+} from './rate-logs.ts';
+export {
+  createRateState,
+  type RateGrant,
+  type RateRequest,
+  type RateState,
+  type RateStateOptions,
 } from './rate-state.ts';
+export { LongWait } from './refusals.ts';
 export { createRetryBudget, type RetryBudget, retryDelay } from './retry.ts';
 export type { AccountSnapshot, RunWait } from './snapshot.ts';
 export type { WaitReason } from './waiter.ts';

@@ -11,7 +11,7 @@ export interface PermitRequest {
   readonly budget?: Budget | undefined;
   /** Leaves the queue when it is aborted; the promise rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
-  /** For a caller that can park: a known wait beyond it, in milliseconds, rejects like one beyond `providerMaxWait`. */
+  /** For a caller that can park: a known wait beyond it, in milliseconds, and within `providerMaxWait` rejects with LongWait. */
   readonly rowWaitMs?: number | undefined;
   /** A function tool: no limit that isn't declared applies. */
   readonly unlimited?: boolean | undefined;
@@ -39,6 +39,8 @@ export interface PermitOutcome {
 export interface Permit {
   /** Milliseconds that the call waited for it. */
   readonly waitedMs: number;
+  /** Those of them in which it was its turn, and the provider's limits held it back. */
+  readonly pacedMs: number;
   /** The request goes out now. Call it in the same turn of the event loop as the transport. */
   dispatched(): void;
   settle(outcome: PermitOutcome): void;
@@ -64,6 +66,7 @@ export class GrantedPermit implements Permit {
   readonly budget: Budget | undefined;
   readonly maxCredits: number;
   readonly waitedMs: number;
+  readonly pacedMs: number;
   readonly probe: boolean;
   /** One reserved slot for each window of the account, in their order. */
   readonly slots: readonly number[];
@@ -74,12 +77,18 @@ export class GrantedPermit implements Permit {
   constructor(
     holder: PermitHolder,
     request: PermitRequest,
-    grant: { readonly waitedMs: number; readonly probe: boolean; readonly slots: readonly number[] },
+    grant: {
+      readonly waitedMs: number;
+      readonly pacedMs: number;
+      readonly probe: boolean;
+      readonly slots: readonly number[];
+    },
   ) {
     this.holder = holder;
     this.budget = request.budget;
     this.maxCredits = request.maxCredits;
     this.waitedMs = grant.waitedMs;
+    this.pacedMs = grant.pacedMs;
     this.probe = grant.probe;
     this.slots = grant.slots;
   }

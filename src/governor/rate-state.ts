@@ -1,20 +1,19 @@
+import { memoryRateLogs, type RateLogs, type RateView, type SlotMove } from './rate-logs.ts';
 import { MARGIN, type WindowLimit } from './window.ts';
 
 /**
- * Port: where the dispatches of a window are kept that outlives this process or is shared with others (`rates.db`).
+ * Port: where the dispatches of a window are kept that outlives this process or is shared with others.
  *
- * All instants are wall clock, milliseconds since the epoch. An adapter makes each `take` one transaction: two processes
- * that ask at once never get the same slot. After an unclean end it counts what was granted as used.
+ * All instants are wall clock, milliseconds since the epoch.
  */
 export interface RateState {
-  /** Whether this limit is kept here; asked once, when the process first uses the account. */
-  keeps(account: string, limit: WindowLimit): boolean;
-  /** Grants up to `want` slots between `now` and `until`; what is granted counts as used at its instant, used or not. */
+  /** Grants slots between `now` and `until`; what is granted counts as used, used or not. */
   take(request: RateRequest): RateGrant | Promise<RateGrant>;
-  /** A slot was used later than granted: count it there. Must not throw: the request is already on its way. */
-  moved(request: {
+  /** A slot was used later than granted: count it there. Never throws: the request is already on its way. */
+  moved(move: {
     readonly account: string;
     readonly limit: WindowLimit;
+    readonly asker: string;
     readonly from: number;
     readonly to: number;
   }): void;
@@ -25,7 +24,10 @@ export interface RateRequest {
   readonly limit: WindowLimit;
   /** Who asks: one name for each process. */
   readonly asker: string;
+  /** Slots for those who wait: as many of them as become free by `until`. */
   readonly want: number;
+  /** More slots for those who will probably come before `until`; only out of a window that is less than half used. */
+  readonly spare: number;
   readonly now: number;
   readonly until: number;
 }
@@ -33,93 +35,112 @@ export interface RateRequest {
 export interface RateGrant {
   /** Ascending; each may be used from its instant on. */
   readonly slots: readonly number[];
+  /** So many more may be used at once, until `until`, which is the instant at which they count. */
+  readonly spare: number;
   /** When it is worth asking again. */
   readonly nextAt: number;
 }
 
-/** What an adapter keeps of one limit. */
-export interface RateLog {
-  /** Granted instants, ascending, with who got each; at least those of the last `per` × 1.02. */
-  readonly granted: readonly { readonly at: number; readonly asker: string }[];
-  /** When each asker last got less than it wanted. */
-  readonly unserved: Readonly<Record<string, number>>;
+export interface RateStateOptions {
+  /** True of an asker that certainly no longer exists: nothing is held back for it. */
+  readonly isGone?: (asker: string) => boolean;
 }
 
-const ASKS_AGAIN_MS = 2_000;
+const SHORTEST_UNSERVED_MS = 2_000;
+const LONGEST_UNSERVED_MS = 60_000;
 const FAIR_RETRY_MS = 20;
+/** By how much more than any grant a slot lies ahead where the clock was set back. */
+const SET_BACK_MS = 15_000;
 
-/**
- * Which slots a request gets, and what the log says afterwards. Pure: an adapter reads the log, calls this, and writes
- * the log back in one transaction.
- *
- * While another asker is unserved nobody holds more than an equal share of the window.
- */
-function grantSlots(log: RateLog, request: RateRequest): { readonly grant: RateGrant; readonly log: RateLog } {
-  const { limit, asker, now, until, want } = request;
-  const windowMs = limit.perMs * MARGIN;
-  const spacing = limit.smooth ? windowMs / limit.calls : 0;
-  const granted = log.granted.filter(({ at }) => at > now - windowMs);
-  const others = Object.entries(log.unserved).filter(
-    ([name, at]) => name !== asker && at > now - Math.max(ASKS_AGAIN_MS, limit.perMs * 2),
-  );
-  const share = Math.max(1, Math.ceil(limit.calls / (others.length + 1)));
-  let mine = granted.filter((slot) => slot.asker === asker).length;
-  const slots: number[] = [];
-  let nextAt = nextFree(granted, limit.calls, { now, windowMs, spacing });
-  while (slots.length < want && nextAt <= until) {
-    if (mine >= share && others.length > 0) {
-      nextAt = now + FAIR_RETRY_MS;
-      break;
-    }
-    granted.push({ at: nextAt, asker });
-    slots.push(nextAt);
-    mine++;
-    nextAt = nextFree(granted, limit.calls, { now: nextAt, windowMs, spacing });
-  }
-  const unserved = Object.fromEntries(others);
-  if (slots.length < want) unserved[asker] = now;
-  return { grant: { slots, nextAt }, log: { granted, unserved } };
-}
-
-function nextFree(
-  granted: RateLog['granted'],
-  calls: number,
-  when: { readonly now: number; readonly windowMs: number; readonly spacing: number },
-): number {
-  const oldest = granted.at(-calls);
-  const last = granted.at(-1);
-  return Math.max(
-    when.now,
-    oldest === undefined || granted.length < calls ? 0 : oldest.at + when.windowMs,
-    last === undefined ? 0 : last.at + when.spacing,
-  );
-}
-
-/** The log with one slot counted later than it was granted. */
-function moveSlot(log: RateLog, from: number, to: number): RateLog {
-  const place = log.granted.findIndex(({ at }) => at === from);
-  const slot = log.granted[place];
-  if (slot === undefined) return log;
-  const granted = [...log.granted.slice(0, place), ...log.granted.slice(place + 1), { ...slot, at: to }];
-  return { ...log, granted: granted.sort((a, b) => a.at - b.at) };
+/** The state over logs that others may use too. */
+export function createRateState(logs: RateLogs, { isGone = () => false }: RateStateOptions = {}): RateState {
+  let moves: SlotMove[] = [];
+  const flush = async (): Promise<void> => {
+    const due = moves;
+    moves = [];
+    // Where it can't be written, the slot counts from the instant at which it was granted.
+    await Promise.resolve(logs.move(due)).catch(() => {});
+  };
+  return {
+    take(request) {
+      const { account, limit, asker, now, until, want } = request;
+      const query = {
+        name: logName(account, limit),
+        asker,
+        since: now - limit.perMs * MARGIN,
+        calls: limit.calls,
+        leaving: Math.min(limit.calls, want) + 1,
+        now,
+        latest: until + SET_BACK_MS,
+      };
+      return logs.change(query, (view) => grantSlots(view, request, isGone));
+    },
+    moved({ account, limit, asker, from, to }) {
+      moves.push({ name: logName(account, limit), asker, from, to });
+      // All of a turn in one transaction.
+      if (moves.length === 1) setImmediate(() => void flush());
+    },
+  };
 }
 
 /** For several governors in one process, and for tests. */
 export function createMemoryRateState(): RateState {
-  const logs = new Map<string, RateLog>();
-  const key = (account: string, limit: WindowLimit): string => `${account} ${limit.calls}/${limit.perMs}`;
+  return createRateState(memoryRateLogs());
+}
+
+/** Without the number of calls: whoever corrects a limit in the config goes on with what was used. */
+function logName(account: string, { perMs, smooth }: WindowLimit): string {
+  return `${account} ${perMs}${smooth ? ' smooth' : ''}`;
+}
+
+/**
+ * Which slots a request gets, and what the log says afterwards. Pure.
+ *
+ * A slot is free at an instant where fewer than `calls` others count after `per` × 1.02 before it, in whatever order they
+ * were granted; slots ahead count too. While another asker is unserved nobody holds more than an equal share.
+ */
+function grantSlots(view: RateView, request: RateRequest, isGone: (asker: string) => boolean) {
+  const { limit, now, until, want, spare } = request;
+  const others = view.unserved.filter(({ asker, at }) => at > now - unservedMs(limit) && !isGone(asker)).length;
+  const share = others === 0 ? limit.calls : Math.ceil(limit.calls / (others + 1));
+  const free = freeAfter(view, request);
+  const slots: number[] = [];
+  let nextAt = free(0, view.newest);
+  while (slots.length < Math.min(want, limit.calls) && nextAt <= until) {
+    if (others > 0 && view.heldByAsker + slots.length >= share) {
+      nextAt = now + FAIR_RETRY_MS;
+      break;
+    }
+    slots.push(nextAt);
+    nextAt = free(slots.length, nextAt);
+  }
+  const isIdle = others === 0 && !limit.smooth && slots.length === want && nextAt <= now;
+  const half = Math.floor(limit.calls / 2) - view.held - slots.length;
+  const more = isIdle ? Math.max(0, Math.min(spare, half)) : 0;
   return {
-    keeps: () => true,
-    take(request) {
-      const name = key(request.account, request.limit);
-      const { grant, log } = grantSlots(logs.get(name) ?? { granted: [], unserved: {} }, request);
-      logs.set(name, log);
-      return grant;
-    },
-    moved({ account, limit, from, to }) {
-      const name = key(account, limit);
-      const log = logs.get(name);
-      if (log !== undefined) logs.set(name, moveSlot(log, from, to));
-    },
+    slots: [...slots, ...Array<number>(more).fill(until)],
+    unservedAt: slots.length < want ? now : null,
+    result: { slots, spare: more, nextAt },
   };
+}
+
+/** When the slot after `granted` new ones is free. */
+function freeAfter(
+  view: RateView,
+  { limit, now }: RateRequest,
+): (granted: number, newest: number | undefined) => number {
+  const windowMs = limit.perMs * MARGIN;
+  const spacing = limit.smooth ? windowMs / limit.calls : 0;
+  const room = Math.max(0, limit.calls - view.held);
+  const known = view.lostAt === undefined ? now : Math.max(now, view.lostAt + windowMs);
+  return (granted, newest) => {
+    const leaving = granted < room ? undefined : view.leaving[granted - room];
+    const spaced = spacing === 0 || newest === undefined ? known : newest + spacing;
+    return Math.max(known, spaced, leaving === undefined ? known : leaving + windowMs);
+  };
+}
+
+/** How long an asker that got less than it wanted counts as waiting. Who waits longer has parked its rows, or asks again. */
+function unservedMs({ perMs }: WindowLimit): number {
+  return Math.min(LONGEST_UNSERVED_MS, Math.max(SHORTEST_UNSERVED_MS, perMs * 2));
 }

@@ -2,6 +2,16 @@ import { ProviderExhaustedError, ProviderTransientError, type ToolErrorFacts } f
 import type { PermitRequest } from './permit.ts';
 import type { WaitReason } from './waiter.ts';
 
+/** A call that can be put off durably must wait so long that it should be. Nothing of it has gone out. */
+export class LongWait extends Error {
+  /** Milliseconds since the epoch at which it is worth asking again. */
+  readonly until: number;
+  constructor(account: string, until: number) {
+    super(`${account} takes no call before ${new Date(until).toISOString()}`);
+    this.until = until;
+  }
+}
+
 /** The error of a call whose known wait is longer than it may be put off. */
 export function exhausted(
   request: PermitRequest,

@@ -1,22 +1,37 @@
 import type { Clock } from '../scope/index.ts';
 import type { RateGrant, RateState } from './rate-state.ts';
-import { LocalWindow, type PaceWindow, slackOf, type WindowLimit, type WindowQueue } from './window.ts';
+import { LATE, LocalWindow, type PaceWindow, slackOf, type WindowLimit, type WindowQueue } from './window.ts';
 
 const BLOCK_MS = 100;
 const FAILED_RETRY_MS = 1_000;
+const WALL_STEP_MS = 2;
+/** No connection takes longer, however long the window is. */
+const LATEST_MS = 10_000;
+
+/** A slot that this process was granted and has not used. Instants are monotonic. */
+interface Slot {
+  readonly usableFrom: number;
+  /** When it counts. */
+  readonly at: number;
+  readonly lapsesAt: number;
+}
 
 /**
- * One declared limit whose slots are kept in a RateState, because other processes use it too or it outlives this one.
+ * One declared limit whose slots are kept in a RateState, because other processes use it too and it outlives this one.
  *
  * Owns: the slots that this process was granted and has not used, and a window over its own dispatches. That one learns
  * from refusals (each process learns its own share), and keeps the limit here when the wall clock jumps.
  *
  * Invariants
- *  1. A call goes out only on a granted slot, at its instant or later; one that goes more than the slack later is moved
- *     in the state, so that others see the real instant.
- *  2. Slots are taken for those who wait, at most 100 ms (or a quarter of `per`) ahead. One that is not used within a
- *     quarter of `per` lapses: kept longer it might be moved over instants that others have been granted meanwhile.
- *  3. At most one request for slots is under way.
+ *  1. A call goes out only on a granted slot, at its instant or later (a spare one: at the instant at which it counts or
+ *     earlier); one that goes more than the slack later is moved in the state, so that others see the real instant.
+ *  2. Slots are taken for those who could go now, at most 100 ms (or a quarter of `per`) ahead, and spare ones, while the
+ *     window is less than half used, for as many as went in the last such time: so a call of a fast account costs no
+ *     transaction of its own. One that is not used within a quarter of `per` lapses: kept longer it might be moved over
+ *     instants that others have been granted meanwhile.
+ *  3. The first `calls` requests of this process, which make their connections first, count in the state too as late as
+ *     they may arrive until as many answers have come (see LocalWindow).
+ *  4. At most one request for slots is under way.
  */
 export class SharedWindow implements PaceWindow {
   readonly perMs: number;
@@ -25,12 +40,19 @@ export class SharedWindow implements PaceWindow {
   readonly #parts: SharedWindowParts;
   readonly #blockMs: number;
   readonly #lapseMs: number;
-  /** Monotonic instants, ascending. */
-  #stock: number[] = [];
+  /** In the order in which they become usable. */
+  #stock: Slot[] = [];
   #asking = false;
   #askAgainAt = Number.NEGATIVE_INFINITY;
   /** Wall instants by monotonic ones, so that a slot keeps its name in the state when the wall clock jumps. */
   readonly #granted = new Map<number, number>();
+  #usedFrom = Number.NEGATIVE_INFINITY;
+  #used = 0;
+  #usedBefore = 0;
+  #wallAhead: number | undefined;
+  #sent = 0;
+  /** When those of the first requests count that may not have arrived, oldest first; wall clock. */
+  readonly #cold: number[] = [];
 
   constructor(limit: WindowLimit, parts: SharedWindowParts) {
     this.perMs = limit.perMs;
@@ -51,63 +73,97 @@ export class SharedWindow implements PaceWindow {
     this.#dropLapsed(now);
     if (this.#stock.length === 0 && !this.#asking && now >= this.#askAgainAt) this.#ask(now);
     const first = this.#stock[0];
-    if (first !== undefined) return first;
+    if (first !== undefined) return first.usableFrom;
     return this.#asking ? Number.POSITIVE_INFINITY : this.#askAgainAt;
   }
 
   reserve(now: number, waitingSince: number): number {
     this.#own.reserve(now, waitingSince);
-    return this.#stock.shift() ?? now;
+    this.#used++;
+    return this.#stock.shift()?.at ?? now;
   }
 
   dispatched(slot: number, now: number): void {
-    this.#own.dispatched(slot, now);
+    this.#own.dispatched(Math.min(slot, now), now);
     const from = this.#granted.get(slot);
-    if (from === undefined || now - slot <= slackOf(this.perMs)) return;
-    const { rateState, account } = this.#parts;
-    rateState.moved({ account, limit: this.#limit, from, to: from + now - slot });
+    if (from === undefined) return;
+    const at = from + now - slot;
+    if (this.#sent < this.#limit.calls && !this.#limit.smooth) {
+      this.#sent++;
+      const late = at + Math.min(this.perMs * LATE, LATEST_MS);
+      this.#cold.push(late);
+      this.#move(from, late);
+    } else if (now - slot > slackOf(this.perMs)) this.#move(from, at);
   }
 
   arrived(now: number): void {
     this.#own.arrived(now);
+    const late = this.#cold.shift();
+    const at = now + (this.#wallAhead ?? 0);
+    if (late !== undefined && at < late) this.#move(late, at);
   }
 
   release(slot: number): void {
     this.#own.release();
-    this.#stock.unshift(slot);
+    this.#stock.unshift({ usableFrom: Number.NEGATIVE_INFINITY, at: slot, lapsesAt: slot + this.#lapseMs });
   }
 
   refused(closedAt: number, refused: number): void {
     this.#own.refused(closedAt, refused);
   }
 
+  #move(from: number, to: number): void {
+    const { rateState, account, asker } = this.#parts;
+    rateState.moved({ account, asker, limit: this.#limit, from, to });
+  }
+
   #dropLapsed(now: number): void {
-    for (let slot = this.#stock[0]; slot !== undefined && slot + this.#lapseMs < now; slot = this.#stock[0])
+    for (let slot = this.#stock[0]; slot !== undefined && slot.lapsesAt < now; slot = this.#stock[0])
       this.#stock.shift();
   }
 
   #ask(now: number): void {
     for (const slot of this.#granted.keys()) if (slot < now - this.perMs) this.#granted.delete(slot);
-    const { rateState, account, clock, asker, waiting } = this.#parts;
-    const wall = clock.now();
-    const want = Math.max(1, Math.min(this.#limit.calls, waiting()));
-    const request = { account, asker, limit: this.#limit, want, now: wall, until: wall + this.#blockMs };
+    const { rateState, account, asker, ready } = this.#parts;
+    const toWall = this.#toWall(now);
+    // A timer that was late by less than the slack does not put the slot off that it was set for.
+    const from = Math.max(now - slackOf(this.perMs), Math.min(now, this.#askAgainAt)) + toWall;
+    const [want, spare, until] = [Math.max(1, ready()), this.#expected(now), now + toWall + this.#blockMs];
+    const request = { account, asker, limit: this.#limit, want, spare, now: from, until };
     try {
       const grant = rateState.take(request);
-      if (grant instanceof Promise) this.#await(grant, now - wall);
-      else this.#receive(grant, now - wall);
+      if (grant instanceof Promise) this.#await(grant, -toWall, until);
+      else this.#receive(grant, -toWall, until);
     } catch (error) {
       this.#fail(error);
     }
   }
 
-  #await(grant: Promise<RateGrant>, toMonotonic: number): void {
+  /** What to add to a monotonic instant; the same until the wall clock is set, since that one counts whole milliseconds. */
+  #toWall(now: number): number {
+    const toWall = this.#parts.clock.now() - now;
+    if (this.#wallAhead === undefined || Math.abs(toWall - this.#wallAhead) > WALL_STEP_MS) this.#wallAhead = toWall;
+    return this.#wallAhead;
+  }
+
+  /** How many went in the last block's time. */
+  #expected(now: number): number {
+    const since = now - this.#usedFrom;
+    if (since >= this.#blockMs) {
+      this.#usedBefore = Math.floor((this.#used * this.#blockMs) / since);
+      this.#used = 0;
+      this.#usedFrom = now;
+    }
+    return Math.max(this.#usedBefore, this.#used);
+  }
+
+  #await(grant: Promise<RateGrant>, toMonotonic: number, until: number): void {
     this.#asking = true;
     const { wake } = this.#parts;
     grant.then(
       (granted) => {
         this.#asking = false;
-        this.#receive(granted, toMonotonic);
+        this.#receive(granted, toMonotonic, until);
         wake();
       },
       (error) => {
@@ -125,12 +181,17 @@ export class SharedWindow implements PaceWindow {
     failed(error);
   }
 
-  #receive(grant: RateGrant, toMonotonic: number): void {
+  #receive(grant: RateGrant, toMonotonic: number, until: number): void {
     this.#askAgainAt = grant.nextAt + toMonotonic;
-    for (const at of grant.slots) {
-      this.#granted.set(at + toMonotonic, at);
-      this.#stock.push(at + toMonotonic);
+    for (const wall of grant.slots) {
+      const at = wall + toMonotonic;
+      this.#granted.set(at, wall);
+      this.#stock.push({ usableFrom: at, at, lapsesAt: at + this.#lapseMs });
     }
+    const at = until + toMonotonic;
+    if (grant.spare > 0) this.#granted.set(at, until);
+    for (let spare = 0; spare < grant.spare; spare++)
+      this.#stock.push({ usableFrom: Number.NEGATIVE_INFINITY, at, lapsesAt: at });
   }
 }
 

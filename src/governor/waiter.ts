@@ -13,6 +13,8 @@ export interface Waiter extends CreditWaiter {
   readonly request: PermitRequest;
   readonly runId: string;
   readonly since: number;
+  /** When its turn came; undefined before. */
+  firstAt: number | undefined;
   /** True where it is to be the probe of an open provider breaker. */
   readonly probe: boolean;
   readonly resolve: (permit: Permit) => void;

@@ -34,7 +34,8 @@ export interface PaceWindow {
 
 /** What a window may know of, and tell, the calls that wait for it. */
 export interface WindowQueue {
-  readonly waiting: () => number;
+  /** How many of those who wait could go at once if every window let them. */
+  readonly ready: () => number;
   /** A window that said Infinity may have changed by itself. */
   readonly wake: () => void;
   /** Nobody can be served: refuses everyone who waits with this error. */
@@ -56,7 +57,7 @@ export function slackOf(perMs: number): number {
 }
 
 /** How much of the window the first requests may arrive late by. */
-const LATE = 0.25;
+export const LATE = 0.25;
 const QUIET_MS = 15 * 60_000;
 const CLEAR_SHARE = 0.1;
 const REPEATED_WITHIN = 10;

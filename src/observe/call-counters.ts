@@ -17,11 +17,21 @@ export interface EndedCall {
   readonly source: string;
   readonly credits: number;
   readonly replayed: boolean;
+  readonly datasetNo: number;
+  /** Column and steps. */
+  readonly path: string;
 }
 
-/** Counts the calls of one attempt. Invariant: counted when a call has ended, never when it is planned. */
+/** Credits of earlier attempts at one place. */
+export type PlaceCredits = Pick<EndedCall, 'datasetNo' | 'path' | 'credits'>;
+
+/**
+ * Counts the calls of one attempt, and adds up what all attempts have paid at each place. Invariant: counted when a call has
+ * ended, never when it is planned.
+ */
 export class CallCounters {
   readonly #byTool = new Map<string, ToolCounts>();
+  readonly #creditsAt = new Map<string, number>();
 
   add(call: EndedCall): void {
     const counts = this.#of(call.tool);
@@ -33,7 +43,26 @@ export class CallCounters {
     if (call.outcome === 'completed') counts.hits++;
     else if (call.outcome === 'no_result') counts.noResult++;
     else counts.failed++;
-    if (!call.replayed) counts.credits += call.credits;
+    if (call.replayed) return;
+    counts.credits += call.credits;
+    this.paidBefore([call]);
+  }
+
+  /** What earlier attempts have paid. */
+  paidBefore(places: readonly PlaceCredits[]): void {
+    for (const { datasetNo, path, credits } of places) {
+      if (credits === 0) continue;
+      const place = `${datasetNo}|${path}`;
+      this.#creditsAt.set(place, (this.#creditsAt.get(place) ?? 0) + credits);
+    }
+  }
+
+  /** Credits paid at a place and below it, by all attempts. */
+  creditsAt(datasetNo: number, path: string): number {
+    const at = `${datasetNo}|${path}`;
+    let sum = 0;
+    for (const [place, credits] of this.#creditsAt) if (place === at || place.startsWith(`${at}.`)) sum += credits;
+    return Math.round(sum * 1e6) / 1e6;
   }
 
   snapshot(): ReadonlyMap<string, Readonly<ToolCounts>> {

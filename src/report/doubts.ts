@@ -1,5 +1,5 @@
-import type { Digest, Place } from '../scope/index.ts';
-import { callName, type RunRecord } from '../store/index.ts';
+import type { Place } from '../scope/index.ts';
+import { callName, isInDoubt, type OperationRecord, type RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
 import { statusIn } from './run-json.ts';
 
@@ -48,8 +48,8 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
   const isWorkedOn = statusIn(source, run) === 'running';
   let frames: ReadonlyMap<number, string> | undefined;
   for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS)) {
-    const { callId, tool, label, path, place, at, state } = operation;
-    if (state !== 'intended' || !(await isOpen(source, run, { place, callId, isWorkedOn }))) continue;
+    const { callId, tool, label, path, place, at } = operation;
+    if (!(await isOpen(source, run, { operation, place, isWorkedOn }))) continue;
     frames ??= new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
     const resolve = `callsheet runs resolve ${run.id} ${callName(callId)} --as`;
     sites.add(siteOf(operation));
@@ -67,14 +67,15 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
   return { operations: doubts, sites };
 }
 
-/** An intent whose call ended otherwise than in doubt is not; one without an end may be on its way right now. */
+/** One without an end may be on its way right now. */
 async function isOpen(
   source: ReportSource,
   run: RunRecord,
-  { place, callId, isWorkedOn }: { readonly place: Place; readonly callId: Digest; readonly isWorkedOn: boolean },
+  of: { readonly operation: OperationRecord; readonly place: Place; readonly isWorkedOn: boolean },
 ): Promise<boolean> {
+  const { operation, place, isWorkedOn } = of;
+  if (operation.state !== 'intended') return false;
   const journal = await source.calls.journal(run.no, place.datasetNo, [place.ordinal]);
-  const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
-  if (entry === undefined) return !isWorkedOn;
-  return entry.error !== null && (JSON.parse(entry.error) as { code?: unknown }).code === 'IN_DOUBT';
+  const entry = journal.get(place.ordinal)?.find((one) => one.callId === operation.callId);
+  return isInDoubt(operation, entry) && !(entry === undefined && isWorkedOn);
 }

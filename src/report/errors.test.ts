@@ -16,12 +16,73 @@ function source(errors: readonly object[]): ReportSource {
     },
     now: () => 0,
     isGone: () => false,
+    maxCreditsOf: () => 0,
   } as unknown as ReportSource;
 }
 
 const run = { id: 'run_1', no: 1, error: null, status: 'completed' } as unknown as RunRecord;
 
 describe('failed rows', () => {
+  const told = async (...errors: object[]) =>
+    (await errorsReport(source(errors.map((error) => ({ column: 'email', row: 'x', ...error }))), run)).groups;
+
+  verifies('CLI-ERRORS-2', 'of limits and money come with the command that mends them', async () => {
+    const exhausted = (retryAt: string) => ({
+      code: 'PROVIDER_EXHAUSTED',
+      message: `hunter/a takes no call before ${retryAt}: its declared limit is used up.`,
+      details: { retryAt },
+      next: [`callsheet runs resume run_1 --retry-failed   (after ${retryAt})`, 'Or add another provider.'],
+    });
+    const late = '2026-12-01T10:00:00.000Z';
+    expect(
+      await told(exhausted('2026-12-01T09:00:00.000Z'), exhausted(late), exhausted('2026-12-01T08:00:00.000Z')),
+    ).toEqual([
+      expect.objectContaining({
+        count: 3,
+        message: 'hunter/a takes no call before <time>: its declared limit is used up.',
+        next: [`callsheet runs resume run_1 --retry-failed   (after ${late})`, 'Or add another provider.'],
+      }),
+    ]);
+
+    const limited = { code: 'PROVIDER_RATE_LIMITED', message: '429', next: ['callsheet runs errors <run>'] };
+    expect((await told(limited))[0]?.next).toEqual([
+      "Declare the provider's limits, in its tool or under `providers` in callsheet.config.ts.",
+      'callsheet runs resume run_1 --retry-failed',
+    ]);
+
+    const contract = (receipt: string) => ({
+      code: 'TOOL_CONTRACT',
+      message: `The answer is kept as ${receipt} and will not be bought again.`,
+      next: ['Mend `extract` of a.find, then: callsheet runs resume <run>'],
+    });
+    expect(await told(contract('rcp_17'), contract('rcp_18'))).toEqual([
+      expect.objectContaining({
+        count: 2,
+        next: ['Mend `extract` of a.find.', 'callsheet runs resume run_1 --retry-failed'],
+      }),
+    ]);
+
+    const doubt = {
+      code: 'IN_DOUBT',
+      message: 'm',
+      next: ['If it was: callsheet runs resolve run_1 call_1 --as done'],
+    };
+    expect((await told(doubt))[0]?.next).toEqual([...doubt.next, 'callsheet runs resume run_1 --retry-failed']);
+    expect((await told(doubt, doubt))[0]?.next).toEqual([
+      'Settle each of the writes in doubt, as said below.',
+      'callsheet runs resume run_1 --retry-failed',
+    ]);
+
+    const failing = {
+      code: 'PROVIDER_UNAVAILABLE',
+      message: 'm',
+      next: ['callsheet runs resume run_1 --retry-failed   (once the provider works again)'],
+    };
+    expect((await told(failing))[0]?.next).toEqual(failing.next);
+    const said = (text: string) => ({ code: 'PROVIDER_VALIDATION', message: `no ${text}` });
+    expect(await told(said('"Ada"'), said('"Bob"'))).toHaveLength(1);
+  });
+
   verifies(
     'CLI-ERRORS-1',
     'are grouped by code and by what their messages have in common, the largest group first',

@@ -43,7 +43,10 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
   const sorted = [...groups.values()].sort((a, b) => b.count - a.count);
   return {
     run: run.id,
-    groups: sorted.map((group) => ({ ...group, columns: [...group.columns], next: nextOf(run, group) })),
+    groups: sorted.map((group) => {
+      const { retryAt: _, ...shown } = group;
+      return { ...shown, columns: [...group.columns], next: nextOf(run, group) };
+    }),
     failedRows,
     inDoubt: await operationsInDoubt(source, run),
     runError: runErrorOf(run),
@@ -61,6 +64,8 @@ interface MutableGroup extends Omit<ErrorGroup, 'columns' | 'count' | 'samples' 
   readonly columns: Set<string>;
   readonly samples: { row: string; message: string }[];
   readonly next: readonly string[];
+  /** The latest of its rows'. */
+  retryAt: string | undefined;
 }
 
 async function* failures(source: ReportSource, run: RunRecord, datasetNo: number): AsyncGenerator<RowError> {
@@ -78,24 +83,67 @@ function addTo(groups: Map<string, MutableGroup>, dataset: string, error: RowErr
   const id = `${dataset}|${error.code}|${message}`;
   let group = groups.get(id);
   if (group === undefined) {
-    group = { dataset, code: error.code, message, count: 0, columns: new Set(), samples: [], next: error.next ?? [] };
+    group = {
+      dataset,
+      code: error.code,
+      message,
+      count: 0,
+      columns: new Set(),
+      samples: [],
+      next: error.next ?? [],
+      retryAt: undefined,
+    };
     groups.set(id, group);
   }
   group.count++;
+  const retryAt = retryAtOf(error);
+  if (retryAt !== undefined && (group.retryAt ?? '') < retryAt) group.retryAt = retryAt;
   group.columns.add(error.column);
   if (group.samples.length < SAMPLES) group.samples.push({ row: error.row, message: error.message });
 }
 
-/** Addresses, quoted values, ids and numbers vary from row to row; what is left tells the kind of fault. */
+/** Instants, addresses, quoted texts, ids and numbers vary from row to row; what is left tells the kind of fault. */
 function normalised(message: string): string {
   return message
+    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, '<time>')
+    .replace(/"[^"\n]*"/g, '"<text>"')
     .replace(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, '<e-mail>')
     .replace(/https?:\/\/\S+/g, '<url>')
+    .replace(/\b(rcp|run|call|wait)_\w+/g, '<id>')
     .replace(/\b[0-9a-f]{8,}(-[0-9a-f]{4,})*\b/gi, '<id>')
     .replace(/\b\d+(\.\d+)?\b/g, '<n>');
 }
 
+/** When a provider takes calls again, as the error of the row says. */
+function retryAtOf({ details }: RowError): string | undefined {
+  const at = typeof details === 'object' && details !== null && 'retryAt' in details ? details.retryAt : undefined;
+  return typeof at === 'string' ? at : undefined;
+}
+
+/** What mends a group. Its rows' own steps come first; the command that runs them again is last, and there once. */
 function nextOf(run: RunRecord, group: MutableGroup): readonly string[] {
+  const resume = `callsheet runs resume ${run.id} --retry-failed`;
   const own = ofRun(group.next, run.id).filter((step) => !step.includes('runs errors'));
-  return [...new Set([...own, `callsheet runs resume ${run.id} --retry-failed`])];
+  const others = own.filter((step) => !step.includes('callsheet runs resume'));
+  switch (group.code) {
+    case 'PROVIDER_EXHAUSTED':
+      return [group.retryAt === undefined ? resume : `${resume}   (after ${group.retryAt})`, ...others];
+    case 'PROVIDER_RATE_LIMITED':
+      return [
+        "Declare the provider's limits, in its tool or under `providers` in callsheet.config.ts.",
+        ...others,
+        resume,
+      ];
+    case 'IN_DOUBT':
+      return [...(group.count === 1 ? own : ['Settle each of the writes in doubt, as said below.']), resume];
+    case 'TOOL_CONTRACT': {
+      // Rows that failed are read again only where failed rows are run again.
+      const mend = own.map((step) => step.replace(/, then: callsheet runs resume \S+$/, '.'));
+      return [...mend.filter((step) => !step.includes('callsheet runs resume')), resume];
+    }
+    default: {
+      const isSaid = own.some((step) => step.startsWith(resume));
+      return isSaid ? own : [...others, resume];
+    }
+  }
 }

@@ -57,7 +57,7 @@ interface Sink {
   abort(): Promise<void>;
 }
 
-const PROVENANCE_FIELDS = ['leg', 'source', 'credits', 'receiptId', 'at'] as const;
+const PROVENANCE_FIELDS = ['leg', 'source', 'credits', 'receiptId', 'at', 'tried', 'codeVersion'] as const;
 
 async function csvSink(options: ExportOptions, shape: DatasetShape): Promise<Sink> {
   const names = shape.columns.map((column) => column.name);

@@ -5,14 +5,10 @@ export { type Exported, type ExportOptions, exportDataset } from './export.ts';
 export { knownRow } from './known-row.ts';
 export { exportCommands, shellWord } from './next.ts';
 export { assertOutputPath, inputPathsOf } from './output.ts';
-export {
-  type CreditsJson,
-  type Experience,
-  type PlanFacts,
-  type PlanJson,
-  type PlanLegJson,
-  planJson,
-} from './plan.ts';
+export { pilotOf } from './pilot.ts';
+export { type PlanJson, type PlanLegJson, planJson } from './plan.ts';
+export type { Experience, PlanFacts } from './plan-legs.ts';
+export type { AccountJson } from './published.ts';
 export type { ReportSource } from './reads.ts';
 export {
   receiptById,
@@ -30,5 +26,6 @@ export {
   type StepJson,
   type ToolCallsJson,
 } from './show.ts';
+export { type PhaseJson, TIMINGS_EVENT, type TimingsJson, timingsOf } from './timings.ts';
 export type { OpenWaitJson, WaitingJson } from './waiting.ts';
 export { type AttemptJson, type WhyJson, whyRow } from './why.ts';

@@ -3,7 +3,9 @@ import { verifies } from '../../test/requirements.ts';
 import type { PlanCounts } from '../run/index.ts';
 import { defineTool, type ToolCost } from '../sdk/index.ts';
 import { buildCatalogue } from '../tool/index.ts';
-import { type Experience, type PlanFacts, planJson } from './plan.ts';
+import type { PilotCall, PilotRow } from './pilot.ts';
+import { planJson } from './plan.ts';
+import type { Experience, PlanFacts } from './plan-legs.ts';
 
 const tool = (id: string, cost: ToolCost<never>, perSecond: number) =>
   defineTool({
@@ -20,10 +22,15 @@ const catalogue = buildCatalogue({
   mode: 'live',
 });
 
+const FIRST = { path: 'email.first', tool: 'one.find' };
+const SECOND = { path: 'email.second', tool: 'two.find' };
+
 /** A waterfall over 100 rows: 40 new first calls, 20 rows that share one, 40 that receipts answer, of which 10 missed. */
 function counts(more: Partial<PlanCounts> = {}): PlanCounts {
   const legs = ['email.first', 'email.second'];
-  const leg = (path: string, skipped: number) => ({ path, hits: 0, misses: 0, unavailable: 0, skipped, failed: 0 });
+  const none = { hits: 0, misses: 0, unavailable: 0, failed: 0, rejected: 0 };
+  const leg = (path: string, skipped: number) => ({ path, skipped, ...none });
+  const cut = { datasetNo: 1, isShared: false };
   return {
     datasets: [
       {
@@ -36,33 +43,72 @@ function counts(more: Partial<PlanCounts> = {}): PlanCounts {
       } as unknown as PlanCounts['datasets'][number],
     ],
     fresh: [
-      { datasetNo: 1, path: 'email.first', tool: 'one.find', fresh: 40, shared: 20, stopped: 60 },
-      { datasetNo: 1, path: 'email.second', tool: 'two.find', fresh: 10, shared: 0, stopped: 10 },
+      { datasetNo: 1, ...FIRST, fresh: 40, shared: 20, stopped: 60 },
+      { datasetNo: 1, ...SECOND, fresh: 10, shared: 0, stopped: 10 },
     ],
-    answered: [{ datasetNo: 1, path: 'email.first', tool: 'one.find', calls: 40 }],
+    answered: [{ datasetNo: 1, ...FIRST, calls: 40 }],
+    cut: [
+      { ...cut, path: FIRST.path, at: FIRST.tool, rows: 40, known: [{ ...FIRST, calls: 40 }] },
+      { ...cut, path: FIRST.path, at: FIRST.tool, isShared: true, rows: 20, known: [{ ...FIRST, calls: 20 }] },
+      {
+        ...cut,
+        path: SECOND.path,
+        at: SECOND.tool,
+        rows: 10,
+        known: [
+          { ...SECOND, calls: 10 },
+          { ...FIRST, calls: 10 },
+        ],
+      },
+    ],
     stops: [],
+    isCutShort: false,
     largestFile: 100,
     error: undefined,
     ...more,
   };
 }
 
-function plan(more: Partial<Experience> = {}, facts: Partial<PlanFacts> = {}) {
-  const experience: Experience = {
+function experienceOf(more: Partial<Experience> = {}): Experience {
+  return {
+    pilot: undefined,
     tool: (id) => (catalogue.has(id) ? catalogue.get(id) : undefined),
     hitRate: () => undefined,
     meanCredits: () => undefined,
-    callsPerRow: () => undefined,
+    hasFailed: () => false,
     toolsOf: () => [],
+    isRefreshed: () => false,
     ...more,
   };
-  return planJson({ play: 'p', counts: counts(), experience, sample: { rows: 1, of: 1 }, maxCredits: null, ...facts });
 }
+
+function plan(more: Partial<Experience> = {}, facts: Partial<PlanFacts> = {}) {
+  const base = { play: 'p', counts: counts(), sample: { rows: 1, of: 1 }, maxCredits: null };
+  return planJson({ ...base, experience: experienceOf(more), ...facts });
+}
+
+const call = (place: typeof FIRST, more: Partial<PilotCall> = {}): PilotCall => ({
+  ...place,
+  isNew: true,
+  isLive: true,
+  outcome: 'completed',
+  credits: 1,
+  ...more,
+});
+const row = (...calls: PilotCall[]): PilotRow => ({ calls, stops: [], skipped: [] });
+
+/** A pilot whose rows are these. */
+function pilotOf(rows: readonly PilotRow[], more: Partial<NonNullable<Experience['pilot']>> = {}): Partial<Experience> {
+  const datasets = [{ key: 'people', total: rows.length, rows }];
+  return { pilot: { runId: 'run_1', isSameCode: true, datasets, outside: [], fileRows: null, ...more } };
+}
+
+const miss = { outcome: 'no_result', credits: 0 } as const;
 
 const legsOf = (json: ReturnType<typeof plan>) => json.datasets[0]?.columns[0]?.legs ?? [];
 
 describe('what a plan makes of its counts', () => {
-  verifies('PLAN-EXPECTED-1', 'a later leg is expected as often as the earlier ones have missed before', () => {
+  it('expects a later leg as often as the tools before it have missed, where no pilot tells', () => {
     const [first, second] = legsOf(plan({ hitRate: (id) => (id === 'one.find' ? 0.75 : 0.5) }));
     expect(first).toMatchObject({
       calls: { new: 40, receipt: 60, skipped: 0 },
@@ -73,16 +119,44 @@ describe('what a plan makes of its counts', () => {
       calls: { new: 25, receipt: 0, skipped: 30 },
       credits: { least: 0, expected: 50, most: 280 },
     });
+    expect(legsOf(plan())[1]?.calls.new).toBe(70);
   });
 
-  it('expects the worst where nothing is known, and what an earlier run did where there was one', () => {
-    expect(legsOf(plan())[1]?.calls.new).toBe(70);
-    const known = plan({
-      callsPerRow: (_dataset, leg) => (leg === 'email.second' ? 0.1 : undefined),
-      meanCredits: () => 2,
-    });
-    expect(legsOf(known)[1]).toMatchObject({ calls: { new: 16 }, credits: { expected: 32 } });
+  verifies('PLAN-EXPECTED-1', 'expects of rows what rows of the pilot did that came to the same call', () => {
+    // Whose first question is new goes on twice in four; whose question another has asked, never.
+    const rows = [
+      row(call(FIRST)),
+      row(call(FIRST)),
+      row(call(FIRST, miss), call(SECOND, { credits: 4 })),
+      row(call(FIRST, miss), call(SECOND, { ...miss, isNew: true })),
+      row(call(FIRST, { isNew: false, isLive: false, credits: 0 })),
+    ];
+    const [first, second] = legsOf(plan(pilotOf(rows)));
+    expect(first?.calls).toMatchObject({ new: 40, receipt: 60 });
+    // Of forty twenty go on, and two calls in the pilot cost 4 credits; the twenty that share an answer buy nothing.
+    expect(second).toMatchObject({ calls: { new: 30 }, credits: { least: 0, expected: 60, most: 280 } });
+    expect(plan(pilotOf(rows))).toMatchObject({ isWhole: true, notes: [], pilot: { run: 'run_1', rows: 5 } });
+    const other = plan(pilotOf(rows, { isSameCode: false }));
+    expect(other.notes).toEqual(['How rows go on is taken from run_1, which ran other code of this play.']);
   });
+
+  verifies(
+    'PLAN-BOUNDS-1',
+    'counts at most what the busiest row did, and at least nothing of tools that have failed',
+    () => {
+      const rows = [row(call(FIRST), call(FIRST), call(FIRST)), row(call(FIRST))];
+      const [first] = legsOf(plan(pilotOf(rows)));
+      // 60 rows with 3 calls each, of which 60 are known; 20 of those are another row's.
+      expect(first?.credits).toMatchObject({ least: 40, most: 40 + 120 });
+      expect(plan(pilotOf(rows)).notes.join()).toContain('Rows call as often as they need at email.first');
+      expect(legsOf(plan({ ...pilotOf(rows), hasFailed: () => true }))[0]?.credits.least).toBe(0);
+      // What the text shows behind it, and no row of the pilot came to, may come all the same.
+      const unseen = legsOf(
+        plan({ ...pilotOf(rows), toolsOf: (_, leg) => (leg === SECOND.path ? ['two.find'] : []) }),
+      )[1];
+      expect(unseen).toMatchObject({ calls: { new: 10 }, credits: { most: 280 } });
+    },
+  );
 
   verifies('CLI-PLAN-1', 'what the limit would not allow is blocked, and no sum is above it', () => {
     const json = plan({ hitRate: () => 0.5 }, { maxCredits: 60 });
@@ -95,27 +169,77 @@ describe('what a plan makes of its counts', () => {
     expect(legsOf(plan({}, { maxCredits: 10_000 })).map(({ calls }) => calls.blocked)).toEqual([0, 0]);
   });
 
-  it('scales a sample up and says so', () => {
-    const json = plan({ hitRate: () => 1 }, { sample: { rows: 100, of: 1000 } });
-    expect(json.datasets[0]?.rows).toBe(1000);
-    expect(legsOf(json)[0]?.calls).toMatchObject({ new: 400, receipt: 600 });
-    expect(json.sample).toEqual({ rows: 100, of: 1000 });
-    expect(json.notes).toEqual(['Planned on the first 100 of 1000 rows and scaled up.']);
-    expect(plan().sample).toBeNull();
-  });
+  verifies(
+    'PLAN-BOUNDS-1',
+    'scales a sample up and says so; of rows beyond it, nothing is certain and all may call',
+    () => {
+      const json = plan({ hitRate: () => 1 }, { sample: { rows: 100, of: 1000 } });
+      expect(json.datasets[0]?.rows).toBe(1000);
+      expect(legsOf(json)[0]?.calls).toMatchObject({ new: 400, receipt: 600 });
+      expect(legsOf(json)[0]?.credits).toEqual({ least: 40, expected: 400, most: 940 });
+      expect(json.sample).toEqual({ rows: 100, of: 1000 });
+      expect(json.notes[0]).toBe('Planned on the first 100 of 1000 rows and scaled up.');
+      expect(plan().sample).toBeNull();
+    },
+  );
 
   it('takes as long as the slowest account at its declared limit', () => {
-    // 40 calls at 10 a second, 40 at 5 a second.
+    // 40 calls at 10 a second, 40 at 5 a second: the last of them go out in the eighth window.
     expect(plan({ hitRate: () => 0.5 }).seconds).toEqual({ atDeclaredLimits: 8 });
+    const one = { ...counts(), fresh: [{ datasetNo: 1, ...FIRST, fresh: 10, shared: 0, stopped: 10 }], cut: [] };
+    expect(plan({}, { counts: one }).seconds).toEqual({ atDeclaredLimits: 0 });
   });
 
-  it('says what it could not see past', () => {
-    const blind = counts({ fresh: counts().fresh.slice(0, 1), stops: ["step 'token'"], error: new Error('mine') });
-    expect(plan({}, { counts: blind }).notes).toEqual([
+  verifies('PLAN-BLIND-1', 'says what it could not see past', () => {
+    const blind = counts({
+      fresh: counts().fresh.slice(0, 1),
+      cut: counts().cut.slice(0, 1),
+      stops: ["step 'token'"],
+      isCutShort: true,
+      error: new Error('mine'),
+    });
+    const [guessed, ...notes] = plan({}, { counts: blind }).notes;
+    expect(guessed).toMatch(/^No earlier run tells how rows go on: .*--limit 500$/);
+    expect(notes).toEqual([
       'No tool is known at email.second: if these call tools, they are not counted.',
       "Could not see past step 'token', which a plan does not run.",
       'The play failed while it was planned: mine',
     ]);
-    expect(plan({ toolsOf: () => ['two.find'] }, { counts: blind }).notes).toHaveLength(2);
+    expect(plan({}, { counts: counts({ isCutShort: true }) }).isWhole).toBe(false);
+    expect(plan().isWhole).toBe(true);
+    expect(plan({ toolsOf: () => ['two.find'] }, { counts: blind }).notes).toHaveLength(3);
+  });
+
+  verifies('PLAN-BLIND-1', 'is not whole where a step stands before rows, unless a pilot tells how they go on', () => {
+    const stepped = counts({
+      fresh: [],
+      answered: [],
+      stops: ["step 'clean'"],
+      cut: [{ datasetNo: 1, path: FIRST.path, at: 'step', isShared: false, rows: 100, known: [] }],
+    });
+    expect(plan({}, { counts: stepped })).toMatchObject({ isWhole: false });
+    const rows = [{ ...row(call(FIRST)), stops: [{ path: FIRST.path, at: 'step' }] }];
+    const told = plan(pilotOf(rows), { counts: stepped });
+    expect(told).toMatchObject({ isWhole: true, notes: [], credits: { least: 0, expected: 100, most: 100 } });
+  });
+
+  verifies('PLAN-BLIND-1', 'takes from the pilot what comes after a call outside datasets, and is not whole', () => {
+    const outside = { ...FIRST, path: '', datasetNo: 0 };
+    const short = counts({
+      datasets: [],
+      fresh: [{ ...outside, fresh: 1, shared: 0, stopped: 1 }],
+      answered: [],
+      cut: [],
+      isCutShort: true,
+      largestFile: 1_000,
+    });
+    const pilot = pilotOf([row(call(FIRST)), row(call(FIRST))], {
+      outside: [{ ...outside, source: 'live', outcome: 'completed', calls: 3, credits: 3 }],
+      fileRows: 2,
+    });
+    const json = plan(pilot, { counts: short });
+    // Three calls outside, and one of each of a thousand rows.
+    expect(json).toMatchObject({ isWhole: false, credits: { least: 1, expected: 1_003, most: 1_003 } });
+    expect(json.datasets).toMatchObject([{ key: 'people', rows: 1_000 }]);
   });
 });

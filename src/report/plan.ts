@@ -1,13 +1,7 @@
-import type { PlanCounts } from '../run/index.ts';
-import { durationMs } from '../scope/index.ts';
-import type { CatalogueTool } from '../tool/index.ts';
+import { type Beyond, datasetsBeyond, outsideEstimates } from './plan-beyond.ts';
+import { type LegEstimate, LegForecast, type PlanFacts, type Spread } from './plan-legs.ts';
+import { secondsAtLimits } from './plan-time.ts';
 import { rounded } from './show.ts';
-
-export interface CreditsJson {
-  readonly least: number;
-  readonly expected: number;
-  readonly most: number;
-}
 
 export interface PlanLegJson {
   /** Column and steps. */
@@ -22,7 +16,7 @@ export interface PlanLegJson {
     /** Expected new calls that the credit limit would not allow. */
     readonly blocked: number;
   };
-  readonly credits: CreditsJson;
+  readonly credits: Spread;
 }
 
 export interface PlanJson {
@@ -32,169 +26,136 @@ export interface PlanJson {
     readonly rows: number;
     readonly columns: readonly { readonly name: string; readonly legs: readonly PlanLegJson[] }[];
   }[];
-  readonly credits: CreditsJson;
+  readonly credits: Spread;
   readonly seconds: { readonly atDeclaredLimits: number };
   /** What the numbers rest on where it is not every row: `{ rows, of }`, scaled up. */
   readonly sample: { readonly rows: number; readonly of: number } | null;
+  /** The earlier run that tells how rows go on; null where there is none. */
+  readonly pilot: { readonly run: string; readonly rows: number; readonly isSameCode: boolean } | null;
   /** False where the play could not be followed to its end, so that it may cost more than `most`. */
   readonly isWhole: boolean;
-  /** What the plan could not see past. */
+  /** What the plan could not see past, and what it takes for granted. */
   readonly notes: readonly string[];
 }
 
-/** What earlier runs tell about a play and its tools. */
-export interface Experience {
-  tool(id: string): CatalogueTool | undefined;
-  /** Share of a tool's answers that were a result, 0 to 1; undefined where it has never been asked. */
-  hitRate(tool: string): number | undefined;
-  /** Mean credits of a bought answer. */
-  meanCredits(tool: string): number | undefined;
-  /** Calls per row that earlier runs of this play made from a leg. */
-  callsPerRow(dataset: string, leg: string): number | undefined;
-  /** Tools that the play's text, or an earlier run, shows at a leg. */
-  toolsOf(dataset: string, leg: string): readonly string[];
-}
-
-export interface PlanFacts {
-  readonly play: string;
-  readonly counts: PlanCounts;
-  readonly experience: Experience;
-  /** Rows planned and rows there are; the same where no sample was taken. */
-  readonly sample: { readonly rows: number; readonly of: number };
-  readonly maxCredits: number | null;
-}
-
-interface LegEstimate {
-  readonly leg: string;
-  readonly tool: string | null;
-  readonly receipt: number;
-  readonly skipped: number;
-  /** Calls that are new in the least, expected and worst case. */
-  readonly calls: CreditsJson;
-  readonly credits: CreditsJson;
+interface Forecast {
+  readonly legs: LegForecast;
+  readonly rows: number;
+  readonly estimates: readonly LegEstimate[];
 }
 
 /** Holds what a plan counted against what earlier runs tell. Pure. */
 export function planJson(facts: PlanFacts): PlanJson {
-  const { counts, sample, maxCredits } = facts;
+  const { counts, experience, sample, maxCredits } = facts;
   const scale = sample.rows === 0 ? 1 : sample.of / sample.rows;
-  const datasets = counts.datasets.map((dataset) => ({
-    dataset,
-    columns: columnEstimates(facts, dataset, scale),
-  }));
-  const outside = outsideEstimates(facts);
-  const all = [...datasets.flatMap(({ columns }) => columns.flatMap((column) => column.legs)), ...outside];
+  const counted = counts.datasets.map((dataset): Forecast => {
+    const legs = new LegForecast(dataset, counts, experience);
+    const rows = Math.round(dataset.total * scale);
+    return { legs, rows, estimates: legs.legs(scale, rows - dataset.total) };
+  });
+  const beyond = datasetsBeyond(facts, scale);
+  const datasets = datasetsJson(counted, beyond);
+  const all = [...datasets.flatMap(({ estimates }) => estimates), ...outsideEstimates(facts)];
   const total = sumOf(all.map((leg) => leg.credits));
   const capped = maxCredits === null ? total : atMost(total, maxCredits);
-  const blockedShare = maxCredits === null || total.expected <= maxCredits ? 0 : 1 - maxCredits / total.expected;
+  const blocked = maxCredits === null || total.expected <= maxCredits ? 0 : 1 - maxCredits / total.expected;
+  const { pilot } = experience;
+  const rows = pilot?.datasets.reduce((sum, dataset) => sum + dataset.rows.length, 0) ?? 0;
   return {
     play: facts.play,
-    datasets: datasets.map(({ dataset, columns }) => ({
-      key: dataset.key,
-      rows: Math.round(dataset.total * scale),
-      columns: columns.map(({ name, legs }) => ({ name, legs: legs.map((leg) => legJson(leg, blockedShare)) })),
+    datasets: datasets.map(({ key, rows: of, columns, estimates }) => ({
+      key,
+      rows: of,
+      columns: columns.map((name) => ({
+        name,
+        legs: estimates.filter(({ column }) => column === name).map((leg) => legJson(leg, blocked)),
+      })),
     })),
     credits: capped,
-    seconds: { atDeclaredLimits: secondsAt(all, facts.experience) },
+    seconds: { atDeclaredLimits: secondsAtLimits(all, experience) },
     sample: sample.rows < sample.of ? sample : null,
-    isWhole: counts.stops.length === 0,
-    notes: notesOf(facts),
+    pilot: pilot === undefined ? null : { run: pilot.runId, rows, isSameCode: pilot.isSameCode },
+    isWhole: isWhole(facts, counted, beyond),
+    notes: notesOf(facts, counted, beyond),
   };
 }
 
-function columnEstimates(
-  facts: PlanFacts,
-  dataset: PlanCounts['datasets'][number],
-  scale: number,
-): { readonly name: string; readonly legs: readonly LegEstimate[] }[] {
-  const { counts, experience } = facts;
-  const { datasetNo, key } = dataset;
-  const fresh = counts.fresh.filter((call) => call.datasetNo === datasetNo);
-  const answered = counts.answered.filter((call) => call.datasetNo === datasetNo);
-  // Rows on their way: those that stopped at an earlier leg and may still come here.
-  let onTheWay = 0;
-  return dataset.columns.map(({ name, legs }) => {
-    // Within a column, a row comes to the next leg only where the legs before it found nothing.
-    let arriving = onTheWay;
-    const estimates: LegEstimate[] = [];
-    for (const leg of legs) {
-      const here = fresh.filter((call) => call.path === leg || call.path.startsWith(`${leg}.`));
-      const tools = [...new Set([...here.map((call) => call.tool), ...experience.toolsOf(key, leg)])];
-      const stopped = here.reduce((sum, call) => sum + call.stopped, 0);
-      const seen = experience.callsPerRow(key, leg);
-      const skipped = dataset.legs.find((one) => one.path === leg)?.skipped ?? 0;
-      for (const tool of tools.length === 0 ? [null] : tools) {
-        const certain = here.filter((call) => call.tool === tool).reduce((sum, call) => sum + call.fresh, 0);
-        const likely = Math.min(onTheWay, seen === undefined ? arriving : onTheWay * seen);
-        const calls = {
-          least: certain,
-          expected: certain + (tool === null ? 0 : likely),
-          most: certain + (tool === null ? 0 : onTheWay),
-        };
-        const receipt = answered
-          .filter((call) => call.path === leg && call.tool === tool)
-          .reduce((sum, call) => sum + call.calls, 0);
-        const shared = here.filter((call) => call.tool === tool).reduce((sum, call) => sum + call.shared, 0);
-        estimates.push({
-          leg,
-          tool,
-          receipt: (receipt + shared) * scale,
-          skipped: skipped * scale,
-          calls: scaled(calls, scale),
-          credits: scaled(creditsOf(experience, tool, calls), scale),
-        });
-      }
-      onTheWay += stopped;
-      const rates = tools.map((tool) => experience.hitRate(tool) ?? 0);
-      arriving = (arriving + stopped) * (1 - Math.max(0, ...rates));
-    }
-    return { name, legs: estimates };
+interface DatasetEstimate {
+  readonly key: string;
+  readonly rows: number;
+  readonly columns: readonly string[];
+  readonly estimates: readonly LegEstimate[];
+}
+
+/** The datasets that the plan counted, and those, or parts of them, that only the pilot tells of. */
+function datasetsJson(counted: readonly Forecast[], beyond: readonly Beyond[]): DatasetEstimate[] {
+  const own = counted.map(({ legs, rows, estimates }): DatasetEstimate => {
+    const { key, columns } = legs.dataset;
+    const instead = beyond.find((one) => one.key === key);
+    const names = columns.map(({ name }) => name);
+    if (instead === undefined) return { key, rows, columns: names, estimates };
+    // Its rows rest on cells that were not there: as far as they were, the plan's own count stands.
+    const kept = estimates.map((leg) => shareOf(leg, 1 - instead.share));
+    return { key, rows: instead.rows, columns: names, estimates: [...kept, ...instead.legs] };
   });
+  const others = beyond.filter(({ key }) => !own.some((one) => one.key === key));
+  return [
+    ...own,
+    ...others.map(({ key, rows, legs }) => ({
+      key,
+      rows,
+      columns: [...new Set(legs.map(({ column }) => column))],
+      estimates: legs,
+    })),
+  ];
 }
 
-function outsideEstimates({ counts, experience }: PlanFacts): LegEstimate[] {
-  return counts.fresh
-    .filter((call) => call.datasetNo === 0)
-    .map((call) => {
-      const calls = { least: call.fresh, expected: call.fresh, most: call.fresh };
-      return {
-        leg: call.path,
-        tool: call.tool,
-        receipt: 0,
-        skipped: 0,
-        calls,
-        credits: creditsOf(experience, call.tool, calls),
-      };
-    });
+function shareOf(leg: LegEstimate, share: number): LegEstimate {
+  const part = ({ least, expected, most }: Spread): Spread => ({
+    least: least * share,
+    expected: expected * share,
+    most,
+  });
+  return { ...leg, receipt: leg.receipt * share, calls: part(leg.calls), credits: part(leg.credits) };
 }
 
-function creditsOf(experience: Experience, toolId: string | null, calls: CreditsJson): CreditsJson {
-  const tool = toolId === null ? undefined : experience.tool(toolId);
-  if (tool === undefined) return { least: 0, expected: 0, most: 0 };
-  const { cost } = tool.definition;
-  const max = tool.maxCredits;
-  const free = typeof cost?.credits === 'function' || cost?.per === 'result';
-  const mean =
-    experience.meanCredits(tool.id) ?? (cost?.per === 'result' ? max * (experience.hitRate(tool.id) ?? 1) : max);
-  return { least: calls.least * (free ? 0 : max), expected: calls.expected * mean, most: calls.most * max };
+function isWhole({ counts, experience }: PlanFacts, counted: readonly Forecast[], beyond: readonly Beyond[]): boolean {
+  if (counts.isCutShort || beyond.length > 0 || counted.some(({ legs }) => legs.isBlind)) return false;
+  // A play may fail because cells are not there, and go on where they are.
+  const mayGoOn = counts.error !== undefined && counts.datasets.some(({ waiting }) => waiting > 0);
+  return !mayGoOn || experience.pilot?.isSameCode === true;
 }
 
-function secondsAt(legs: readonly LegEstimate[], experience: Experience): number {
-  const perAccount = new Map<string, { calls: number; rate: number }>();
-  for (const leg of legs) {
-    const tool = leg.tool === null ? undefined : experience.tool(leg.tool);
-    if (tool === undefined) continue;
-    const rates = (tool.account.limits.rate ?? []).map(({ calls, per }) => (calls * 1000) / (durationMs(per) ?? 1000));
-    const before = perAccount.get(tool.account.key)?.calls ?? 0;
-    perAccount.set(tool.account.key, {
-      calls: before + leg.calls.expected,
-      rate: Math.min(Number.POSITIVE_INFINITY, ...rates),
-    });
-  }
-  const seconds = [...perAccount.values()].map(({ calls, rate }) =>
-    rate === Number.POSITIVE_INFINITY ? 0 : calls / rate,
-  );
-  return Math.ceil(Math.max(0, ...seconds));
+function notesOf(facts: PlanFacts, counted: readonly Forecast[], beyond: readonly Beyond[]): string[] {
+  const { counts, sample, experience } = facts;
+  const { pilot } = experience;
+  const notes: string[] = [];
+  if (sample.rows < sample.of) notes.push(`Planned on the first ${sample.rows} of ${sample.of} rows and scaled up.`);
+  if (pilot !== undefined && !pilot.isSameCode)
+    notes.push(`How rows go on is taken from ${pilot.runId}, which ran other code of this play.`);
+  if (counted.some(({ legs }) => legs.isGuessed))
+    notes.push(
+      'No earlier run tells how rows go on: one call of each tool a leg is counted, as often as the tools before it miss. A pilot tells more: callsheet run … --limit 500',
+    );
+  const varying = counted.flatMap(({ legs }) => legs.varying);
+  if (varying.length > 0)
+    notes.push(
+      `Rows call as often as they need at ${listed(varying)}; most counts the highest number of any earlier row.`,
+    );
+  const unknown = counted.flatMap(({ legs }) => legs.unknown);
+  if (unknown.length > 0)
+    notes.push(`No tool is known at ${listed(unknown)}: if these call tools, they are not counted.`);
+  if (counts.isCutShort || counted.some(({ legs }) => legs.isBlind))
+    for (const stop of counts.stops) notes.push(`Could not see past ${stop}, which a plan does not run.`);
+  for (const { key, rows } of beyond)
+    notes.push(`Rows of '${key}' come from what is not there yet; ${rows} are expected, as in ${pilot?.runId}.`);
+  if (counts.error !== undefined)
+    notes.push(`The play failed while it was planned: ${String((counts.error as Error).message ?? counts.error)}`);
+  return notes;
+}
+
+function listed(legs: readonly string[]): string {
+  return legs.slice(0, 8).join(', ');
 }
 
 function legJson(leg: LegEstimate, blockedShare: number): PlanLegJson {
@@ -215,38 +176,11 @@ function legJson(leg: LegEstimate, blockedShare: number): PlanLegJson {
   };
 }
 
-/** Whether a leg's tool is known, or every row has been through it without a call. */
-function isSeen({ counts, experience }: PlanFacts, dataset: PlanCounts['datasets'][number], leg: string): boolean {
-  const isHere = (call: { datasetNo: number; path: string }): boolean =>
-    call.datasetNo === dataset.datasetNo && (call.path === leg || call.path.startsWith(`${leg}.`));
-  if (counts.fresh.some(isHere) || counts.answered.some(isHere) || dataset.waiting === 0) return true;
-  return experience.toolsOf(dataset.key, leg).length > 0;
-}
-
-function notesOf(facts: PlanFacts): string[] {
-  const { counts, sample } = facts;
-  const notes: string[] = [];
-  if (sample.rows < sample.of) notes.push(`Planned on the first ${sample.rows} of ${sample.of} rows and scaled up.`);
-  const unseen = counts.datasets.flatMap((dataset) =>
-    dataset.columns.flatMap(({ legs }) => legs.filter((leg) => !isSeen(facts, dataset, leg))),
-  );
-  if (unseen.length > 0)
-    notes.push(`No tool is known at ${unseen.slice(0, 8).join(', ')}: if these call tools, they are not counted.`);
-  for (const stop of counts.stops) notes.push(`Could not see past ${stop}, which a plan does not run.`);
-  if (counts.error !== undefined)
-    notes.push(`The play failed while it was planned: ${String((counts.error as Error).message ?? counts.error)}`);
-  return notes;
-}
-
-function scaled(of: CreditsJson, by: number): CreditsJson {
-  return { least: of.least * by, expected: of.expected * by, most: of.most * by };
-}
-
-function atMost(of: CreditsJson, limit: number): CreditsJson {
+function atMost(of: Spread, limit: number): Spread {
   return { least: Math.min(of.least, limit), expected: Math.min(of.expected, limit), most: Math.min(of.most, limit) };
 }
 
-function sumOf(all: readonly CreditsJson[]): CreditsJson {
-  const sum = (pick: (one: CreditsJson) => number): number => rounded(all.reduce((total, one) => total + pick(one), 0));
+function sumOf(all: readonly Spread[]): Spread {
+  const sum = (pick: (one: Spread) => number): number => rounded(all.reduce((total, one) => total + pick(one), 0));
   return { least: sum((one) => one.least), expected: sum((one) => one.expected), most: sum((one) => one.most) };
 }

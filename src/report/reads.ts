@@ -11,4 +11,6 @@ export interface ReportSource {
   now(): number;
   /** True where the owner of a lease was a process of this machine that certainly no longer exists. */
   readonly isGone: (owner: string) => boolean;
+  /** The highest cost of one call of a tool. */
+  readonly maxCreditsOf: (tool: string) => number;
 }

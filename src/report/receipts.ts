@@ -66,16 +66,33 @@ export function receiptNumber(name: string): number {
   return Number(match[1]);
 }
 
-/** One receipt with its raw answer as JSON text, and the run that bought it. Throws RECEIPT_NOT_FOUND. */
+/**
+ * One receipt with its raw answer as JSON text, and the run that bought it. Where the provider answered several questions
+ * together, `partOf` is the receipt of the whole, and `raw` says which part of it this one is. Throws RECEIPT_NOT_FOUND.
+ */
 export async function receiptById(
   source: ReportSource,
   name: string,
-): Promise<{ readonly receipt: ReceiptJson; readonly raw: string; readonly run: string | null }> {
+): Promise<{
+  readonly receipt: ReceiptJson;
+  readonly raw: string;
+  readonly run: string | null;
+  readonly partOf: string | null;
+}> {
   const receipt = await source.report.receipt(receiptNumber(name));
   if (receipt === undefined) throw notFound(name);
   const raw = receipt.raw ?? (await source.calls.receiptRaw(receipt.id)) ?? 'null';
   const [run] = await source.report.listRuns({ limit: 1, beforeNo: receipt.runNo + 1 });
-  return { receipt: receiptJson(receipt), raw, run: run?.no === receipt.runNo ? run.id : null };
+  const partOf = await wholeOf(source, raw);
+  return { receipt: receiptJson(receipt), raw, run: run?.no === receipt.runNo ? run.id : null, partOf };
+}
+
+/** The receipt of the whole answer that this raw answer is a part of. */
+async function wholeOf(source: ReportSource, raw: string): Promise<string | null> {
+  if (!raw.startsWith('{"kind":"part",')) return null;
+  const { whole: key } = JSON.parse(raw) as { readonly whole: string };
+  const [whole] = await source.report.listReceipts({ key, limit: 1 });
+  return whole === undefined ? null : receiptName(whole.id);
 }
 
 function notFound(name: string): CallsheetError {

@@ -4,6 +4,7 @@ import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import { nextCommands } from './next.ts';
+import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
 import { optionsOf, type RunJson, runJson, type ShownStatus, statusIn } from './run-json.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
@@ -63,12 +64,20 @@ export interface RunReport {
     readonly failed: number;
     readonly byTool: Readonly<Record<string, ToolCallsJson>>;
   };
-  readonly credits: { readonly reserved: number; readonly settled: number; readonly limit: number | null };
+  readonly credits: {
+    readonly reserved: number;
+    readonly settled: number;
+    /** What the writes in doubt may have cost: neither settled nor held against the limit. */
+    readonly unknown: number;
+    readonly limit: number | null;
+  };
   /** Writes that may or may not have been done; `runs errors` lists them. */
   readonly inDoubt: number;
   /** Null unless the run's status is `waiting`. */
   readonly waiting: WaitingJson | null;
   readonly children: readonly ChildJson[];
+  /** The provider accounts of a running run, as it has last published them; of any other none. */
+  readonly accounts: readonly AccountJson[];
   readonly next: readonly string[];
 }
 
@@ -109,11 +118,13 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     credits: {
       reserved: live?.reserved ?? 0,
       settled: rounded(sum((calls) => calls.credits)),
+      unknown: rounded(doubts.operations.reduce((total, { tool }) => total + source.maxCreditsOf(tool), 0)),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
     inDoubt: doubts.operations.length,
     waiting,
     children: (await source.report.childRuns(run.id)).map((child) => childJson(source, child)),
+    accounts: statusIn(source, run) === 'running' ? await publishedAccounts(source, run) : [],
     next: nextCommands(run, statusIn(source, run), {
       datasets: frames.map((frame) => frame.key),
       failed,

@@ -1,9 +1,9 @@
-import type { DatasetRow, DatasetShape, LegTrace } from '../dataset/index.ts';
+import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
+import { type RunRecord, receiptName } from '../store/index.ts';
 import { callsOfRows } from './calls-of-rows.ts';
 import { chosenFrame, readerOf } from './frames.ts';
-import { callsOfColumn } from './provenance.ts';
+import { type Attempt, attemptsAt, callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
 import { iso, ofRun } from './run-json.ts';
 import { rounded } from './show.ts';
@@ -53,53 +53,36 @@ export async function whyRow(
     row: row.key,
     state: row.state,
     error: row.error?.next === undefined ? row.error : { ...row.error, next: ofRun(row.error.next, run.id) },
-    columns: columns.map(({ name, legs }) => {
-      const own = callsOfColumn(name, calls);
+    columns: columns.map((column) => {
+      const { name } = column;
+      const own = callsOfColumn(column, calls);
       return {
         name,
         value: row.cells[name] ?? null,
         credits: row.repeats === null ? rounded(own.reduce((sum, call) => sum + call.credits, 0)) : 0,
-        attempts: attemptsOf(legs, own, traced.trace),
+        attempts: attemptsAt(column, own, traced.trace).map(attemptJson),
         codeVersion: artifact,
       };
     }),
   };
 }
 
-function attemptsOf(legs: readonly string[], calls: readonly CallEntry[], trace: readonly LegTrace[]): AttemptJson[] {
-  const attempts: AttemptJson[] = [];
-  for (const leg of legs) {
-    const ofLeg = calls.filter((call) => call.path === leg || call.path.startsWith(`${leg}.`));
-    const traced = trace.find((one) => one.path === leg);
-    for (const call of ofLeg) attempts.push(attemptOf(leg, call, traced));
-    if (ofLeg.length === 0 && traced !== undefined)
-      attempts.push({
-        leg,
-        tool: null,
-        outcome: traced.outcome,
-        source: null,
-        receiptId: null,
-        credits: 0,
-        at: null,
-        error: traced.error ?? null,
-      });
-  }
-  return attempts;
-}
-
-function attemptOf(leg: string, call: CallEntry, traced: LegTrace | undefined): AttemptJson {
-  const error = call.error === null ? null : (JSON.parse(call.error) as { code: string; message: string });
-  const outcome =
-    call.outcome !== 'failed' ? call.outcome : traced?.outcome === 'unavailable' ? 'unavailable' : 'rejected';
+function attemptJson({ leg, call, traced, outcome }: Attempt): AttemptJson {
+  const error = call?.error == null ? null : (JSON.parse(call.error) as { code: string; message: string });
   return {
     leg,
-    tool: call.tool,
+    tool: call?.tool ?? null,
     outcome,
-    source: call.source,
-    receiptId: call.receiptId === null ? null : receiptName(call.receiptId),
-    credits: call.credits,
-    at: iso(call.at),
-    error: error === null ? null : { code: error.code, message: error.message },
+    source: call?.source ?? null,
+    receiptId: call?.receiptId == null ? null : receiptName(call.receiptId),
+    credits: call?.credits ?? 0,
+    at: call === undefined ? null : iso(call.at),
+    error:
+      error !== null
+        ? { code: error.code, message: error.message }
+        : call === undefined
+          ? (traced?.error ?? null)
+          : null,
   };
 }
 

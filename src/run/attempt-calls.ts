@@ -1,10 +1,12 @@
-import { type CallRun, Rereads, Settlements } from '../call/index.ts';
+import { Batches, type CallRun, OpenJobs, Rereads, Settlements } from '../call/index.ts';
 import { createRetryBudget } from '../governor/index.ts';
-import type { CallCounters } from '../observe/index.ts';
+import type { CallCounters, Timings } from '../observe/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import type { AttemptContext, RunDeps } from './attempt-context.ts';
 import type { AttemptState } from './attempt-state.ts';
 import type { Ending, Lease } from './ending.ts';
+import { putOffCall } from './put-off.ts';
+import type { Suspension } from './suspension.ts';
 
 export interface CallParts extends Pick<AttemptContext, 'options' | 'emit'> {
   readonly run: RunRecord;
@@ -12,11 +14,13 @@ export interface CallParts extends Pick<AttemptContext, 'options' | 'emit'> {
   readonly lease: Lease;
   readonly counters: CallCounters;
   readonly state: AttemptState;
+  readonly suspension: Suspension;
+  readonly timings: Timings;
 }
 
 /** What the calls of one attempt share. */
 export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
-  const { run, ending, lease, options, emit, state } = parts;
+  const { run, ending, lease, options, emit, state, suspension, timings } = parts;
   return {
     process: deps.calls,
     runId: run.id,
@@ -30,6 +34,8 @@ export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
     retriesFailed: options.retryFailed === true,
     codeChanged: options.codeChanged === true,
     resend: options.resend === true,
+    batches: new Batches(),
+    openJobs: new OpenJobs(),
     settlements: new Settlements(),
     budget: state.budget.budget,
     retries: createRetryBudget(),
@@ -40,8 +46,10 @@ export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
       ending.assertGoing();
       lease.assertHeld(run.id);
     },
+    putOff: (question, until) => putOffCall({ deps, ...state, suspension }, question, until),
     raiseFatal: (error) => ending.fatal(error),
     event: emit,
+    timed: (tool, phase, ms) => timings.add(tool, phase, ms),
     ended: endedCalls(parts),
   };
 }

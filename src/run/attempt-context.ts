@@ -1,6 +1,6 @@
 import type { CallProcess, CallRun } from '../call/index.ts';
 import type { DatasetHost, DatasetProgress } from '../dataset/index.ts';
-import type { CallCounters, ObservedEvent } from '../observe/index.ts';
+import type { CallCounters, ObservedEvent, Timings } from '../observe/index.ts';
 import type { OpenedArtifact } from '../play/index.ts';
 import type { Chance, Clock, Scope } from '../scope/index.ts';
 import type { Play } from '../sdk/index.ts';
@@ -46,6 +46,7 @@ export interface AttemptDatasets {
 export interface AttemptView {
   readonly context: AttemptContext;
   readonly counters: CallCounters;
+  readonly timings: Timings;
 }
 
 /** What a plan does not do. */

@@ -1,9 +1,9 @@
-import { CallCounters, type EventHub, type ObservedEvent } from '../observe/index.ts';
+import { CallCounters, type EventHub, type ObservedEvent, Timings } from '../observe/index.ts';
 import { durationMs, fatalForm, Scope } from '../scope/index.ts';
 import { type Play, RunFatalError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { attemptCalls } from './attempt-calls.ts';
-import type { AttemptContext, AttemptView, RunDeps } from './attempt-context.ts';
+import { type AttemptContext, type AttemptView, isReplay, type RunDeps } from './attempt-context.ts';
 import { openState } from './attempt-state.ts';
 import { ChildKeys } from './child-keys.ts';
 import { ancestryOf } from './child-run.ts';
@@ -33,11 +33,12 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
   const { ending } = parts;
   let settled: Settled = { kind: 'pending' };
   let stopProgress = (): void => {};
-  let context: AttemptContext | undefined;
+  let view: AttemptView | undefined;
   try {
     await deps.calls.rescue.prepare(parts.run.id);
-    const { play, view } = await prepare(deps, parts);
-    context = view.context;
+    const prepared = await prepare(deps, parts);
+    const { play } = prepared;
+    ({ view } = prepared);
     parts.onView?.(view);
     stopProgress = startProgress(view);
     settled = await runPlay(view.context, play);
@@ -48,11 +49,20 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
   ending.finish();
   await ending.quiet(deps.clock);
   stopProgress();
+  if (view !== undefined) tellTimings(view);
+  const context = view?.context;
   context?.parked.close();
   await drain(deps, ending);
   context?.closeBudget();
   deps.calls.rescue.release(parts.run.id);
   return outcomeOf(settled, ending.reason, context === undefined ? undefined : await suspended(context));
+}
+
+/** Kept with the run, so that a slow one can explain itself. */
+function tellTimings({ context, timings }: AttemptView): void {
+  if (timings.isEmpty) return;
+  const data = JSON.stringify(timings.data());
+  context.emit({ type: 'timings', level: 'debug', message: 'Where the time of calls went.', data });
 }
 
 /** What the run waits for, where that is how the attempt ended. */
@@ -103,8 +113,11 @@ async function contextOf(
   const attempt = run.attempt;
   const emit = emitter(deps, run, parts.hub);
   const counters = new CallCounters();
+  const timings = new Timings();
+  if (isReplay(run)) counters.paidBefore(await deps.store.report.toolTotals(run.no));
   const state = await openState(deps, { run, options });
   const { boundaries, waits, parked } = state;
+  const suspension = new Suspension(ending, deps.clock, parked);
   const context: AttemptContext = {
     deps,
     run,
@@ -112,10 +125,10 @@ async function contextOf(
     options,
     scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence: { runNo: run.no, attempt }, gate: ending.gate }),
     ending,
-    calls: attemptCalls(deps, { ...parts, options, emit, counters, state }),
+    calls: attemptCalls(deps, { ...parts, options, emit, counters, state, suspension, timings }),
     boundaries,
     waits,
-    suspension: new Suspension(ending, deps.clock),
+    suspension,
     parked,
     datasets: new Datasets(() => context, rowCtx),
     plays,
@@ -127,7 +140,7 @@ async function contextOf(
     input: deepFrozen(JSON.parse(run.input)),
     emit,
   };
-  return { context, counters };
+  return { context, counters, timings };
 }
 
 function emitter(deps: RunDeps, run: RunRecord, hub: EventHub): AttemptContext['emit'] {

@@ -73,6 +73,7 @@ export class Datasets implements AttemptDatasets {
         };
         running.then(ended, ended);
       },
+      crowd: (datasetNo, grow) => context.calls.batches.crowds.open(datasetNo, grow),
       waiting: rowWaiting(context, scope, dataset),
       rowCtx: (at) => this.#rowCtx(context, at),
       openRow: (suspended) => ending.openRow(suspended),
@@ -101,26 +102,26 @@ function rowWaiting(context: AttemptContext, scope: Scope, dataset: object): Dat
     rests: () => suspension.blocked(scope, false),
     still: async (datasetNo, ordinals) => {
       const still = await waits.stillOpen(datasetNo, ordinals, deps.clock.now());
-      for (const [ordinal, until] of still) parked.add({ datasetNo, ordinal }, until);
+      for (const [ordinal, span] of still) parked.add({ datasetNo, ordinal }, span);
       return new Set(still.keys());
     },
     onWake: (datasetNo, wake) => parked.onWake(datasetNo, wake),
     parked: (place, wantsMore) => {
-      const until = waits.earliest(place);
+      const span = waits.span(place);
       waits.forget(place);
-      parked.add(place, wantsMore ? Number.NEGATIVE_INFINITY : until);
+      parked.add(place, wantsMore ? { ...span, until: Number.NEGATIVE_INFINITY } : span);
     },
-    ended: (place) => waits.forget(place),
+    ended: (place) => {
+      waits.settlePutOffs(scope.fence, place, { now: deps.clock.now(), before: Number.POSITIVE_INFINITY });
+      waits.forget(place);
+      parked.release(place);
+    },
   };
 }
 
 /** What earlier attempts, or the run that this one repeats, recorded of rows. */
-function rowRecords({
-  calls,
-  boundaries,
-  options,
-  waits,
-}: AttemptContext): Pick<DatasetHost, 'prepareRows' | 'takeRowCredits'> {
+function rowRecords(context: AttemptContext): Pick<DatasetHost, 'prepareRows' | 'takeRowCredits'> {
+  const { deps, scope, calls, boundaries, options, waits } = context;
   return {
     prepareRows: async (datasetNo, ordinals) => {
       await Promise.all([
@@ -129,6 +130,8 @@ function rowRecords({
         waits.load(datasetNo, ordinals),
         calls.source?.load(datasetNo, ordinals),
       ]);
+      const now = deps.clock.now();
+      for (const ordinal of ordinals) waits.settlePutOffs(scope.fence, { datasetNo, ordinal }, { now, before: now });
     },
     takeRowCredits: (datasetNo, ordinal) => {
       calls.journal.forget({ datasetNo, ordinal });

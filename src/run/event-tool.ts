@@ -148,14 +148,14 @@ async function ask(context: AttemptContext, call: EventCall, wait: WaitRecord): 
   const isOver = wait.state !== 'open' || (wait.deadline !== null && wait.deadline <= context.deps.clock.now());
   const calls = isOver ? { ...context.calls, planning: new Planning(() => {}) } : context.calls;
   try {
-    const { data, execution } = await answerQuestion(calls, { ...question, tool });
+    const { data, execution } = await answerQuestion(calls, { ...question, tool, proved: wait.state === 'answered' });
     return { armed: (data ?? null) as JsonValue, execution };
   } catch (error) {
     if (error instanceof InDoubtError) return inDoubt(context, call, error);
     if (isOver && error instanceof Halted && context.ending.going) return NOTHING;
     // What could not be asked is not waited for.
     if (error instanceof ToolExecutionError && context.ending.going)
-      await context.waits.expire(scope, wait.key, context.deps.clock.now());
+      await context.waits.drop(scope, wait.key, context.deps.clock.now());
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock, Place } from '../scope/index.ts';
-import type { Instant, RunReads } from '../store/index.ts';
+import type { RunReads } from '../store/index.ts';
+import type { WaitSpan } from './waits.ts';
 
 const LOOK_MS = 1_000;
 
@@ -12,15 +13,19 @@ const LOOK_MS = 1_000;
  * Invariants
  *  1. A row is woken once for each time it was parked.
  *  2. News of a row that comes before it is parked is not lost: it is woken as soon as it is.
+ *  3. A row whose call was put off is woken at its instant, and the attempt stays for it.
  */
 export class ParkedRows {
   readonly #reads: RunReads;
   readonly #clock: Clock;
   readonly #runNo: number;
-  readonly #parked = new Map<string, { readonly place: Place; readonly until: Instant | null }>();
+  readonly #parked = new Map<string, WaitSpan & { readonly place: Place }>();
   readonly #news = new Set<string>();
+  /** Rows of which a call was put off, parked by now or about to be. */
+  readonly #putOff = new Set<string>();
   readonly #wakers = new Map<number, (ordinal: number) => void>();
   #seenSignal = 0;
+  #lookAt = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
   #closed = false;
 
@@ -49,9 +54,27 @@ export class ParkedRows {
     this.#wakers.set(datasetNo, wake);
   }
 
-  add(place: Place, until: Instant | null): void {
+  /** True while a row is parked, or is about to be, that the attempt stays for. */
+  get holds(): boolean {
+    return this.#putOff.size > 0;
+  }
+
+  /** A call of this row was put off: the row is parked as soon as the rest of it has come to its end. */
+  hold(place: Place): void {
+    this.#putOff.add(nameOf(place));
+  }
+
+  /** The row is over. */
+  release(place: Place): void {
+    this.#putOff.delete(nameOf(place));
+  }
+
+  add(place: Place, span: WaitSpan): void {
     const name = nameOf(place);
-    this.#parked.set(name, { place, until });
+    const { until, isPutOff } = span;
+    this.#parked.set(name, { place, until, isPutOff });
+    if (isPutOff) this.#putOff.add(name);
+    else this.#putOff.delete(name);
     if (this.#news.delete(name) || (until !== null && until <= this.#clock.now())) this.#wake(name);
     else this.#schedule();
   }
@@ -67,12 +90,20 @@ export class ParkedRows {
     const parked = this.#parked.get(name);
     if (parked === undefined) return;
     this.#parked.delete(name);
+    this.#putOff.delete(name);
     this.#wakers.get(parked.place.datasetNo)?.(parked.place.ordinal);
   }
 
   #schedule(): void {
-    if (this.#cancel !== undefined || this.#closed || this.#parked.size === 0) return;
-    this.#cancel = this.#clock.after(LOOK_MS, () => void this.#look(), { keepAlive: false });
+    if (this.#closed || this.#parked.size === 0) return;
+    const now = this.#clock.now();
+    let at = now + LOOK_MS;
+    for (const { until, isPutOff } of this.#parked.values()) if (isPutOff && until !== null && until < at) at = until;
+    if (at >= this.#lookAt) return;
+    this.#cancel?.();
+    this.#lookAt = at;
+    const ms = Math.max(0, at - now);
+    this.#cancel = this.#clock.after(ms, () => void this.#look(), { keepAlive: this.holds });
   }
 
   async #look(): Promise<void> {
@@ -86,6 +117,7 @@ export class ParkedRows {
       // A store that cannot be read now is asked again; the next attempt reads all of it anyway.
     }
     this.#cancel = undefined;
+    this.#lookAt = Number.POSITIVE_INFINITY;
     this.#schedule();
   }
 }

@@ -1,4 +1,13 @@
-import { type CallRun, Journal, type PlannedCall, Planning, Rereads, Settlements } from '../call/index.ts';
+import {
+  Batches,
+  type CallRun,
+  Journal,
+  OpenJobs,
+  type PlannedCall,
+  Planning,
+  Rereads,
+  Settlements,
+} from '../call/index.ts';
 import type { DatasetProgress } from '../dataset/index.ts';
 import { createBudget, createRetryBudget } from '../governor/index.ts';
 import { CallCounters } from '../observe/index.ts';
@@ -13,6 +22,7 @@ import { playCtx, rowCtx } from './ctx.ts';
 import { Datasets } from './datasets.ts';
 import { Ending } from './ending.ts';
 import { ParkedRows } from './parked.ts';
+import { type RowsCut, rowsCut } from './plan-cuts.ts';
 import type { RunOptions } from './run-options.ts';
 import { Suspension } from './suspension.ts';
 import { Waits } from './waits.ts';
@@ -39,8 +49,12 @@ export interface PlanCounts {
     readonly tool: string;
     readonly calls: number;
   }[];
+  /** Rows that could not be followed to their end, by where they stand. */
+  readonly cut: readonly RowsCut[];
   /** Where the play could not be followed further, for people; empty where it was followed to its end. */
   readonly stops: readonly string[];
+  /** True where the play itself, outside rows, came no further: whatever comes after that is not counted. */
+  readonly isCutShort: boolean;
   /** Rows of the largest file that was read, whatever part of it was planned. */
   readonly largestFile: number;
   /** Why the play itself failed while it was planned, if it did. */
@@ -81,6 +95,7 @@ export async function planAttempt(deps: RunDeps, order: PlanOrder): Promise<Plan
   ending.close();
   releaseConsole();
   if (ending.reason?.kind === 'fatal') error = ending.reason.error;
+  await committer.flush();
   const frames = await store.datasets.frames(run.no);
   return {
     datasets: context.datasets.progress().map((progress) => {
@@ -92,6 +107,8 @@ export async function planAttempt(deps: RunDeps, order: PlanOrder): Promise<Plan
     }),
     fresh: planning.calls(),
     answered: [...answered.values()],
+    cut: await rowsCut(planning.cuts(), store.calls, run.no),
+    isCutShort: ending.reason?.kind === 'interrupted',
     stops: [...stops],
     largestFile: context.files.largest,
     error,
@@ -145,8 +162,9 @@ interface PlanParts {
 }
 
 function planContext(parts: PlanParts): AttemptContext {
-  const { deps, order, run, ending, stops } = parts;
+  const { deps, order, run, ending, stops, planning } = parts;
   const fence = { runNo: run.no, attempt: 1 };
+  const parked = new ParkedRows(deps.store.runs, deps.clock, run.no);
   const context: AttemptContext = {
     deps,
     run,
@@ -157,8 +175,8 @@ function planContext(parts: PlanParts): AttemptContext {
     calls: planCalls(parts, fence),
     boundaries: new Boundaries(deps.store.runs, deps.committer, run.no),
     waits: new Waits(deps.store.runs, deps.committer, run.no),
-    suspension: new Suspension(ending, deps.clock),
-    parked: new ParkedRows(deps.store.runs, deps.clock, run.no),
+    suspension: new Suspension(ending, deps.clock, parked),
+    parked,
     datasets: new Datasets(() => context, rowCtx),
     plays: order.plays,
     ancestry: [order.play.name],
@@ -168,6 +186,7 @@ function planContext(parts: PlanParts): AttemptContext {
     input: order.input,
     planning: (kind, label, scope) => {
       stops.add(`${kind} '${label}'`);
+      planning.stopped(scope, kind);
       if (scope.inRow) ending.suspendRow(scope.gate);
       else ending.interrupt();
       throw new Halted('a plan runs nothing');
@@ -191,6 +210,8 @@ function planCalls(parts: PlanParts, fence: Fence): CallRun {
     startedAt: deps.clock.now(),
     refresh: order.options.refresh === 'all' ? 'all' : new Set(order.options.refresh),
     journal: new Journal(deps.store.calls, run.no),
+    batches: new Batches(),
+    openJobs: new OpenJobs(),
     settlements: new Settlements(),
     budget: createBudget({ runId: run.id }),
     retries: createRetryBudget(),
@@ -199,8 +220,10 @@ function planCalls(parts: PlanParts, fence: Fence): CallRun {
     halt: ending.halt,
     planning,
     assertGoing: () => ending.assertGoing(),
+    putOff: () => Promise.resolve(),
     raiseFatal: (error) => ending.fatal(error),
     event: () => {},
+    timed: () => {},
     ended: (call) => {
       counters.add(call);
       if (call.outcome === 'failed') return;

@@ -1,10 +1,12 @@
-import { type Budget, createBudget } from '../governor/index.ts';
-import type { RunRecord, Store } from '../store/index.ts';
+import { type Budget, type BudgetOptions, createBudget } from '../governor/index.ts';
+import { isInDoubt, type RunRecord, type Store } from '../store/index.ts';
 import type { RunOptions } from './run-options.ts';
 
-interface Shared {
-  readonly budget: Budget;
+/** A tree while an attempt of it is made here. */
+interface Tree {
+  readonly budget: Promise<Budget>;
   users: number;
+  close(): void;
 }
 
 /** A budget for one attempt; `close` gives the tree's back. */
@@ -13,51 +15,111 @@ export interface OpenBudget {
   close(): void;
 }
 
+export interface TreeBudgetsOptions {
+  /** What all runs of the workspace may spend in a day, where that has a limit. */
+  readonly day?: (() => Promise<Budget>) | undefined;
+  /** Where the limit of a tree is kept, so that other processes draw on it too; in memory where it is not given. */
+  readonly tree?: ((order: TreeOrder) => Promise<SharedTree>) | undefined;
+  /** The highest cost of one call of a tool. */
+  readonly maxCreditsOf: (tool: string) => number;
+}
+
+export interface TreeOrder {
+  readonly rootId: string;
+  readonly limit: number;
+  /** What the journals of the tree have settled. */
+  readonly settled: () => Promise<number>;
+}
+
+export type SharedTree = NonNullable<BudgetOptions['shared']> & { close(): void };
+
+type BudgetReads = Pick<Store, 'calls' | 'runs' | 'report'>;
+
+const MOST_OPERATIONS = 10_000;
+
 /**
- * The budgets of the trees of runs that this process works on: a tree draws on its root's limit.
+ * The budgets of the trees of runs that this process works on: a tree draws on its root's limit, and all on the day's.
  *
- * Owns: one budget a tree while an attempt of it is made here. Does not own: what other processes spend on the same tree at
- * the same time, which this one learns of when it begins with the tree.
+ * Owns: one budget a tree while an attempt of it is made here. Does not own: what other processes spend on the same limits,
+ * which ledgers say.
  *
  * Invariant: two attempts of one tree in this process share one budget.
  */
 export class TreeBudgets {
-  readonly #trees = new Map<string, Shared>();
+  readonly #options: TreeBudgetsOptions;
+  readonly #trees = new Map<string, Tree>();
+
+  constructor(options: TreeBudgetsOptions) {
+    this.#options = options;
+  }
 
   /** Credits that the attempt may use: of its run's own limit, within the limit of its tree's root. */
-  async open(store: Pick<Store, 'calls' | 'runs' | 'report'>, run: RunRecord): Promise<OpenBudget> {
+  async open(store: BudgetReads, run: RunRecord): Promise<OpenBudget> {
     const root = run.parentRunId === null ? run : ((await store.runs.run(run.rootRunId)) ?? run);
-    const shared = this.#trees.get(root.id) ?? (await this.#begin(store, root, run));
-    shared.users++;
+    const tree = this.#trees.get(root.id) ?? this.#begin(store, root, run);
+    tree.users++;
     const close = (): void => {
-      shared.users--;
-      if (shared.users === 0) this.#trees.delete(root.id);
+      tree.users--;
+      if (tree.users > 0) return;
+      this.#trees.delete(root.id);
+      tree.close();
     };
-    if (root.id === run.id) return { budget: shared.budget, close };
-    const limit = limitOf(run);
-    const settled = await store.calls.settledCredits(run.no);
-    const own = createBudget({ ...(limit !== undefined && { limit }), settled, runId: run.id, within: shared.budget });
-    return { budget: own, close };
+    try {
+      const ofTree = await tree.budget;
+      return { budget: root.id === run.id ? ofTree : await this.#within(ofTree, store, run), close };
+    } catch (error) {
+      close();
+      throw error;
+    }
   }
 
-  async #begin(store: Pick<Store, 'calls' | 'report'>, root: RunRecord, run: RunRecord): Promise<Shared> {
-    // A first attempt has spent nothing and started nothing.
-    const isNew = root.id === run.id && run.attempt <= 1;
-    const tree = isNew ? [] : [root, ...(await store.report.childRuns(root.id))];
-    let settled = 0;
-    for (const { no } of tree) settled += await store.calls.settledCredits(no);
-    const limit = limitOf(root);
-    const budget = createBudget({
-      ...(limit !== undefined && { limit }),
-      settled,
-      runId: root.id,
-      ...(root.id !== run.id && { of: `the run ${root.id}, which started this one,` }),
-    });
-    // Another attempt of the tree may have come first while this one read.
-    const shared = this.#trees.get(root.id) ?? { budget, users: 0 };
-    this.#trees.set(root.id, shared);
-    return shared;
+  async #within(budget: Budget, store: BudgetReads, run: RunRecord): Promise<Budget> {
+    const [settled, unknown] = [await store.calls.settledCredits(run.no), await this.#unknown(store, run)];
+    return createBudget({ limit: limitOf(run), settled, unknown, runId: run.id, within: budget });
   }
+
+  #begin(store: BudgetReads, root: RunRecord, run: RunRecord): Tree {
+    let shared: SharedTree | undefined;
+    const open = async (): Promise<Budget> => {
+      // A first attempt has spent nothing and started nothing.
+      const isNew = root.id === run.id && run.attempt <= 1 && run.replayedFrom === null;
+      const runs = isNew ? [] : [root, ...(await store.report.childRuns(root.id))];
+      let unknown = 0;
+      for (const one of runs) unknown += await this.#unknown(store, one);
+      const limit = limitOf(root);
+      const settled = (): Promise<number> => settledCredits(store, runs);
+      if (limit !== undefined) shared = await this.#options.tree?.({ rootId: root.id, limit, settled });
+      return createBudget({
+        ...(shared === undefined ? { settled: await settled() } : { shared }),
+        limit,
+        unknown,
+        runId: root.id,
+        ...(root.id !== run.id && { owner: () => ({ of: `the run ${root.id}, which started this one,` }) }),
+        within: await this.#options.day?.(),
+      });
+    };
+    const tree: Tree = { budget: open(), users: 0, close: () => shared?.close() };
+    this.#trees.set(root.id, tree);
+    return tree;
+  }
+
+  /** What writes may have cost that a dead attempt, or another run that this one repeats, has left in doubt. */
+  async #unknown(store: BudgetReads, run: RunRecord): Promise<number> {
+    let credits = 0;
+    for (const operation of await store.report.operationsOfRun(run.no, MOST_OPERATIONS)) {
+      const { place, callId, tool } = operation;
+      const journal = await store.calls.journal(run.no, place.datasetNo, [place.ordinal]);
+      const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
+      if (isInDoubt(operation, entry)) credits += this.#options.maxCreditsOf(tool);
+    }
+    return credits;
+  }
+}
+
+async function settledCredits(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
+  let credits = 0;
+  for (const { no } of runs) credits += await store.calls.settledCredits(no);
+  return credits;
 }
 
 /** What somebody says on the command line stands over what the play says. */

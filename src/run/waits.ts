@@ -1,8 +1,16 @@
-import type { Digest, Place, Scope } from '../scope/index.ts';
+import type { Digest, Fence, Place, Scope } from '../scope/index.ts';
 import type { Committer, Instant, NewWait, RunReads, WaitRecord } from '../store/index.ts';
 
 /** How much later than another wait was armed a settled one must be to count as news to its row (ms). */
 const NEWS_MARGIN_MS = 1_000;
+
+/** Until when something waits. */
+export interface WaitSpan {
+  /** The earliest deadline; null where there is none. */
+  readonly until: Instant | null;
+  /** True where a call was put off: a provider's limit is waited out by the attempt itself. */
+  readonly isPutOff: boolean;
+}
 
 /** The waits of one row, or of the run outside rows, while its code runs. */
 interface PlaceWaits {
@@ -60,6 +68,11 @@ export class Waits {
     return this.#stands(scope, { kind: 'expire', fence: scope.fence, place: scope.place, key, at });
   }
 
+  /** Nobody will answer an open wait: it is over, whatever its policy. */
+  drop(scope: Scope, key: Digest, at: Instant): Promise<WaitRecord> {
+    return this.#stands(scope, { kind: 'expire', fence: scope.fence, place: scope.place, key, at, dropped: true });
+  }
+
   async #stands(scope: Scope, write: Parameters<Committer['commit']>[0][number] & { stored?: WaitRecord }) {
     await this.#committer.commit([write]);
     const { stored } = write;
@@ -85,20 +98,38 @@ export class Waits {
     return false;
   }
 
-  /** The earliest deadline of a place's open waits. */
-  earliest(place: Place): Instant | null {
-    return earliestOf(this.#places.get(nameOf(place))?.byKey.values() ?? []);
+  /** Until when a place's open waits last. */
+  span(place: Place): WaitSpan {
+    return spanOf(this.#places.get(nameOf(place))?.byKey.values() ?? []);
   }
 
-  /** Of these parked rows, those that wait for nothing that has happened, each with its earliest deadline. */
+  /**
+   * Calls of this place were put off and are asked again, or its row is over: those waits are over, which is durable with
+   * the next group. `before`: only those whose time had come by then.
+   */
+  settlePutOffs(
+    fence: Fence,
+    place: Place,
+    { now, before }: { readonly now: Instant; readonly before: Instant },
+  ): void {
+    const byKey = this.#places.get(nameOf(place))?.byKey;
+    for (const wait of byKey?.values() ?? []) {
+      const { kind, state, deadline, key } = wait;
+      if (kind !== 'provider' || state !== 'open' || (deadline ?? 0) > before) continue;
+      byKey?.set(key, { ...wait, state: 'timedOut', settledAt: now });
+      this.#committer.defer([{ kind: 'expire', fence, place, key, at: now }]);
+    }
+  }
+
+  /** Of these parked rows, those that wait for nothing that has happened, each with until when. */
   async stillOpen(
     datasetNo: number,
     ordinals: readonly number[],
     now: Instant,
-  ): Promise<ReadonlyMap<number, Instant | null>> {
-    const still = new Map<number, Instant | null>();
+  ): Promise<ReadonlyMap<number, WaitSpan>> {
+    const still = new Map<number, WaitSpan>();
     for (const [ordinal, waits] of await this.#reads.waits(this.#runNo, datasetNo, ordinals))
-      if (onlyWaits(waits, now)) still.set(ordinal, earliestOf(waits));
+      if (onlyWaits(waits, now)) still.set(ordinal, spanOf(waits));
     return still;
   }
 
@@ -121,11 +152,15 @@ function isOver(wait: WaitRecord, now: Instant): boolean {
   return wait.state !== 'open' || (wait.deadline !== null && wait.deadline <= now);
 }
 
-function earliestOf(waits: Iterable<WaitRecord>): Instant | null {
-  let earliest: Instant | null = null;
-  for (const { state, deadline } of waits)
-    if (state === 'open' && deadline !== null && (earliest === null || deadline < earliest)) earliest = deadline;
-  return earliest;
+function spanOf(waits: Iterable<WaitRecord>): WaitSpan {
+  let until: Instant | null = null;
+  let isPutOff = false;
+  for (const { kind, state, deadline } of waits) {
+    if (state !== 'open' || deadline === null) continue;
+    if (kind === 'provider') isPutOff = true;
+    if (until === null || deadline < until) until = deadline;
+  }
+  return { until, isPutOff };
 }
 
 /** What was over before the last of the open ones was armed, the code had been given: it came that far. */

@@ -83,7 +83,7 @@ describe('server', () => {
 
   it('says that its port is in use', async () => {
     const { port } = await testSandbox();
-    await expect(startSandbox({ port })).rejects.toMatchObject({ code: 'SANDBOX_PORT_TAKEN', details: { port } });
+    await expect(startSandbox({ port })).rejects.toMatchObject({ code: 'PORT_TAKEN', details: { port } });
   });
 
   it('closes at once though requests wait, and twice without harm', async () => {

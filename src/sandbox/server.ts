@@ -21,7 +21,7 @@ const MOST_BODY_BYTES = 10 * 1024 * 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 /**
- * Starts the local provider on 127.0.0.1. Throws `USAGE` for options that can't be used, `SANDBOX_PORT_TAKEN`, and for
+ * Starts the local provider on 127.0.0.1. Throws `USAGE` for options that can't be used, `PORT_TAKEN`, and for
  * the ledger file `FILE_MALFORMED` or `OUTPUT_NOT_WRITABLE`.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
@@ -68,7 +68,7 @@ function listen(server: Server, { port }: SandboxSettings): Promise<void> {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       if (cause.code !== 'EADDRINUSE' && cause.code !== 'EACCES') return reject(cause);
       const problem = cause.code === 'EADDRINUSE' ? 'is in use' : 'may not be used by this user';
-      const error = new CallsheetError('SANDBOX_PORT_TAKEN', `The sandbox can't listen: port ${port} ${problem}.`, {
+      const error = new CallsheetError('PORT_TAKEN', `The sandbox can't listen: port ${port} ${problem}.`, {
         details: { port },
         next: ['callsheet sandbox --port 0'],
         cause,

@@ -20,6 +20,16 @@ export type GateState = 'open' | 'suspended' | 'closed';
 /** Work that was cut because its scope is ending. Never reaches the author's code: a gate keeps the promise pending. */
 export class Halted extends Error {}
 
+/** Work that is to begin again later: its scope waits until then, as it does for a wait that is armed. */
+export class PutOff extends Halted {
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+  constructor(message: string, until: number) {
+    super(message);
+    this.until = until;
+  }
+}
+
 /** What an armed wait comes to: a value or an error at once, or nothing in this attempt. */
 export type Armed<T> = { readonly value: T } | 'open';
 
@@ -122,6 +132,7 @@ export class Gate {
           if (this.#leave(step)) resolve(value);
         },
         (error: unknown) => {
+          if (error instanceof PutOff) this.#open++;
           if (!this.#leave(step) || error instanceof Halted) return;
           // A call that the author does not await is recorded like any other; its failure must not end the process.
           entered.catch(ignore);

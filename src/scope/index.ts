@@ -3,7 +3,7 @@ export { type Clock, sleep, systemClock } from './clock.ts';
 export { type Digest, digest, digestPrefix48, hexDigest, IDENTITY_FORMAT } from './digest.ts';
 export { durationMs } from './duration.ts';
 export { fatalForm } from './fatal.ts';
-export { type Armed, Gate, type GateState, Halted } from './gate.ts';
+export { type Armed, Gate, type GateState, Halted, PutOff } from './gate.ts';
 export { type Chance, systemChance, timeId } from './ids.ts';
 export { didYouMean, nearestNames } from './nearest.ts';
 export {

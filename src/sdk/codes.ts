@@ -132,7 +132,7 @@ export const ERROR_CODES = {
   STORE_FAILED: { exit: 1, means: 'The database refused a statement for another reason.' },
   PERSISTENCE_BREAKER: { exit: 1, means: 'A paid answer could not be stored; no further provider call goes out.' },
   // sandbox, fixtures
-  SANDBOX_PORT_TAKEN: { exit: 1, means: 'The port is in use.' },
+  PORT_TAKEN: { exit: 1, means: 'The port is in use.' },
   FIXTURE_MISSING: { exit: 1, means: 'There is no fixture for a call while running on fixtures.' },
   INTERNAL: { exit: 1, means: 'A fault of Callsheet itself.' },
 } as const satisfies Record<string, { exit: 1 | 2 | 3 | 4 | 5 | 130; means: string }>;

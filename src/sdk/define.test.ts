@@ -135,9 +135,10 @@ describe('defineTool', () => {
   const fine = { id: 'hunter.find', effect: 'read', input: { type: 'object' }, run: () => null } as const;
   const without = (key: string) => Object.fromEntries(Object.entries(fine).filter(([name]) => name !== key));
 
+  const refused = (tool: unknown, message: RegExp) =>
+    expectRefusal(() => untyped(defineTool)(tool), 'TOOL_DEFINITION_INVALID', message);
+
   verifies('TOOL-DEFINE-1', 'what is missing or contradicts itself is refused by name', () => {
-    const refused = (tool: unknown, message: RegExp) =>
-      expectRefusal(() => untyped(defineTool)(tool), 'TOOL_DEFINITION_INVALID', message);
     refused(without('id'), /\(no id\).*`id`/);
     refused({ ...fine, id: 'find' }, /provider\.action/);
     refused({ ...fine, id: 'hunter. find' }, /provider\.action/);
@@ -155,13 +156,26 @@ describe('defineTool', () => {
     refused('hunter.find', /takes an object/);
   });
 
-  verifies('CTX-LATER-1', 'options of later releases are refused with that word', () => {
-    for (const option of ['batch', 'async'])
-      expectRefusal(
-        () => untyped(defineTool)({ ...fine, [option]: {} }),
-        'NOT_YET_SUPPORTED',
-        new RegExp(`\`${option}\``),
-      );
+  verifies('TOOL-PARTS-1', 'a batch or a job that cannot work is refused with what is wrong', () => {
+    const { run: _run, ...bare } = fine as { run?: unknown };
+    const batch = { maxSize: 10, run: () => [] };
+    expect(isTool(untyped(defineTool)({ ...fine, batch }))).toBe(true);
+    expect(isTool(untyped(defineTool)({ ...bare, batch }))).toBe(true);
+    refused({ ...bare, batch: {} }, /`batch.maxSize`/);
+    refused({ ...bare, batch: { maxSize: 1, run: () => [] } }, /`batch.maxSize`/);
+    refused({ ...bare, batch: { ...batch, size: 3 } }, /`batch` has no option 'size'/);
+    refused({ ...bare, batch: { ...batch, maxWaitMs: -1 } }, /`batch.maxWaitMs`/);
+    refused({ ...bare, batch: { maxSize: 10 } }, /exactly one of `batch.request` and `batch.run`/);
+    refused({ ...bare, batch: { maxSize: 10, request: () => ({ url: '/' }) } }, /`batch.split`/);
+    refused({ ...fine, batch: { maxSize: 10, request: () => ({ url: '/' }), split: () => [] } }, /both use `request`/);
+    const job = { start: () => ({}), handle: () => 'h', poll: () => ({}), intervalMs: 1_000, timeoutMs: 60_000 };
+    const response = () => ({ status: 'pending' });
+    expect(isTool(untyped(defineTool)({ ...bare, async: job, response }))).toBe(true);
+    refused({ ...bare, async: job }, /`async` needs `response`/);
+    refused({ ...bare, async: { ...job, poll: undefined }, response }, /`async.poll` must be a function/);
+    refused({ ...bare, async: { ...job, intervalMs: 0 }, response }, /`async.intervalMs`/);
+    refused({ ...bare, async: { ...job, every: 1 }, response }, /`async` has no option 'every'/);
+    refused({ ...fine, async: job, response }, /exactly one of|do not go together/);
   });
 
   it('accepts an effect that depends on the input, and a cost function with its highest', () => {

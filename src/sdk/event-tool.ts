@@ -102,12 +102,9 @@ const FUNCTIONS = ['question', 'onEvent', 'timedOut'] as const;
 const NOT_WITH_EVENT = ['batch', 'async', 'strict', 'reads'] as const;
 
 /** What is wrong with a definition that has `event`, or undefined. */
-export function eventProblem(definition: {
-  readonly event: unknown;
-  readonly cost?: { readonly credits: unknown } | undefined;
-  readonly reuse?: unknown;
-}): string | undefined {
-  const { event, cost, reuse } = definition;
+export function eventProblem(definition: Readonly<Record<string, unknown>>): string | undefined {
+  const { event, reuse } = definition;
+  const cost = definition.cost as { readonly credits: unknown } | undefined;
   if (typeof event !== 'object' || event === null) return '`event` must be an object';
   const options = event as Readonly<Record<string, unknown>>;
   const unknown = Object.keys(options).find((name) => !EVENT_OPTIONS.includes(name));
@@ -120,8 +117,7 @@ export function eventProblem(definition: {
       return `\`event.${name}\` must be a function that returns a request, { request } or { run }`;
   if (options.onTimeout !== undefined && options.arm === undefined)
     return '`event.onTimeout` closes what `event.arm` sends, and there is none';
-  const given = definition as unknown as Readonly<Record<string, unknown>>;
-  const other = NOT_WITH_EVENT.find((name) => given[name] !== undefined);
+  const other = NOT_WITH_EVENT.find((name) => definition[name] !== undefined);
   if (other !== undefined) return `\`${other}\` and \`event\` do not go together`;
   if (reuse !== undefined && reuse !== 'never') return "an event tool asks every time: `reuse` can only be 'never'";
   if (cost !== undefined && options.arm === undefined) return 'nothing is sent, so there is no `cost`';

@@ -1,3 +1,4 @@
+export type { BatchMember, FunctionBatch, HttpBatch } from './batch-tool.ts';
 export { ERROR_CODES, type ErrorCode } from './codes.ts';
 export { type CallsheetConfig, defineConfig, type ProviderConfig } from './config.ts';
 export type { CsvOptions, PlayCtx } from './ctx.ts';
@@ -40,6 +41,7 @@ export type {
   EventSend,
   EventTimeoutMode,
 } from './event-tool.ts';
+export type { JobOptions } from './job-tool.ts';
 export type { JsonObject, JsonPrimitive, JsonValue } from './json.ts';
 export { definePlay, isPlay, type Play, type PlayFn, type PlayObject } from './play.ts';
 export { KNOWN_PLAY_OPTIONS, type PlayHandle, type PlayOptions } from './play-options.ts';
@@ -65,12 +67,14 @@ export type {
 export type { JsonSchema, SchemaLike } from './schema.ts';
 export { isStepsProgram, type StepsBuilder, steps } from './steps.ts';
 export {
+  type BatchTool,
   type CostView,
   defineTool,
   type EventTool,
   type FunctionTool,
   type HttpTool,
   isTool,
+  type JobTool,
   type ProviderLimits,
   type RateLimit,
   type Reconciled,

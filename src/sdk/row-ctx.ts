@@ -11,6 +11,8 @@ export interface CallOptions {
   /** Accept a stored answer only if it is younger, measured at the run's start. */
   readonly staleAfterSeconds?: number;
   readonly timeoutMs?: number;
+  /** 'caller': of a tool with `async` only the start, whose answer has `job_id`; the play asks for the rest by hand. */
+  readonly wait?: 'caller';
   /** Accepted for older plays; without effect. */
   readonly receiptWaitMs?: number;
 }

@@ -1,5 +1,7 @@
+import { batchProblem, type FunctionBatch, type HttpBatch } from './batch-tool.ts';
 import { CallsheetError } from './errors.ts';
 import { type EventOptions, eventProblem } from './event-tool.ts';
+import { type JobOptions, jobProblem } from './job-tool.ts';
 import type { JsonValue } from './json.ts';
 import type { SchemaLike } from './schema.ts';
 import type { Effect, Ending, HttpRequestSpec, ToolReading, ToolResponseView } from './tool-terms.ts';
@@ -84,18 +86,24 @@ interface ToolCommon<Input> {
   ) => Reconciled | Promise<Reconciled>;
 }
 
-export interface HttpTool<Input> extends ToolCommon<Input> {
-  readonly request: (args: {
-    readonly input: Input;
-    readonly secret: (name: string) => string;
-    readonly baseUrl: string | undefined;
-  }) => HttpRequestSpec;
+interface HttpReading<Input> {
   /** Statuses that mean "asked, and there is none". */
   readonly noResult?: readonly number[];
   /** Pure; sees 2xx and `noResult` answers only; runs on reading, so mending it costs nothing. */
   readonly response?: (view: ToolResponseView<Input>) => ToolReading;
   /** Overrides how a status is classified; undefined leaves it to the default. */
   readonly classify?: (view: Omit<ToolResponseView<Input>, 'input'>) => Ending | undefined;
+}
+
+export interface HttpTool<Input> extends ToolCommon<Input>, HttpReading<Input> {
+  readonly request: (args: {
+    readonly input: Input;
+    readonly secret: (name: string) => string;
+    readonly baseUrl: string | undefined;
+  }) => HttpRequestSpec;
+  /** Many questions in one request; a single one that is left goes out by `request`. */
+  readonly batch?: HttpBatch<Input>;
+  readonly async?: never;
   readonly run?: never;
   readonly event?: never;
 }
@@ -110,18 +118,46 @@ export interface FunctionTool<Input> extends ToolCommon<Input> {
       readonly operationKey: string;
     },
   ) => unknown;
+  /** Many questions in one call; a single one that is left goes to `run`. */
+  readonly batch?: FunctionBatch<Input>;
+  readonly async?: never;
   readonly request?: never;
+  readonly event?: never;
+}
+
+/** A tool that has no single request: a question that nobody joins is a batch of one. */
+export interface BatchTool<Input> extends ToolCommon<Input>, Pick<HttpReading<Input>, 'noResult' | 'classify'> {
+  readonly batch: HttpBatch<Input> | FunctionBatch<Input>;
+  readonly async?: never;
+  readonly request?: never;
+  readonly run?: never;
+  readonly event?: never;
+}
+
+/** A tool whose provider works on it for a while: started, then polled until it is there. */
+export interface JobTool<Input> extends ToolCommon<Input>, HttpReading<Input> {
+  readonly async: JobOptions<Input>;
+  readonly batch?: never;
+  readonly request?: never;
+  readonly run?: never;
   readonly event?: never;
 }
 
 /** A tool that asks somebody and waits for the answer: its call suspends the row, or the run, until then. */
 export interface EventTool<Input> extends ToolCommon<Input> {
   readonly event: EventOptions<Input>;
+  readonly batch?: never;
+  readonly async?: never;
   readonly request?: never;
   readonly run?: never;
 }
 
-export type ToolDefinition<Input = unknown> = HttpTool<Input> | FunctionTool<Input> | EventTool<Input>;
+export type ToolDefinition<Input = unknown> =
+  | HttpTool<Input>
+  | FunctionTool<Input>
+  | BatchTool<Input>
+  | JobTool<Input>
+  | EventTool<Input>;
 
 const TOOL_OPTIONS: readonly string[] = [
   ...['id', 'provider', 'version', 'description', 'effect', 'input', 'output', 'strict', 'secrets', 'extract', 'cost'],
@@ -163,9 +199,8 @@ export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>)
     typeof definition.effect === 'function' || ['read', 'idempotent', 'write'].includes(definition.effect as string);
   if (!effectOk) return refuse("`effect` must be 'read', 'idempotent' or 'write', or a function of the input");
   if (definition.input === undefined || definition.input === null) return refuse('`input` (a schema) is required');
-  const kinds = [typeof definition.run === 'function', typeof definition.request === 'function', 'event' in definition];
-  if (kinds.filter(Boolean).length !== 1)
-    return refuse('exactly one of `request` and `run` must be a function, or `event` be given');
+  if (kindsOf(definition as unknown as Given) !== 1)
+    return refuse('exactly one of `request` and `run` must be a function, or `batch`, `async` or `event` be given');
   if (definition.cost && typeof definition.cost.credits === 'function' && definition.cost.max === undefined)
     return refuse('a cost that is a function must declare its `max`');
   const unknown = Object.keys(definition).filter((name) => !TOOL_OPTIONS.includes(name));
@@ -175,20 +210,27 @@ export function defineTool<Input = JsonValue>(definition: ToolDefinition<Input>)
     );
   if (definition.reconcile !== undefined && typeof definition.reconcile !== 'function')
     return refuse('`reconcile` must be a function');
-  const wrongEvent = 'event' in definition ? eventProblem(definition as EventTool<never>) : undefined;
-  if (wrongEvent !== undefined) return refuse(wrongEvent);
-  for (const name of ['batch', 'async'] as const)
-    if (name in definition)
-      throw new CallsheetError(
-        'NOT_YET_SUPPORTED',
-        `Tool ${definition.id}: \`${name}\` is not supported by this release yet.`,
-        {
-          details: { tool: definition.id, option: name },
-          next: ['Leave the option out, or use a release that lists it in its CHANGELOG.'],
-        },
-      );
+  const wrong = partProblem(definition as unknown as Given);
+  if (wrong !== undefined) return refuse(wrong);
   return Object.freeze({ ...definition, [toolBrand]: true as const }) as unknown as Tool;
 }
+
+/** In how many ways a definition says how its calls go out; a batch beside a single request is one. */
+function kindsOf({ request, run, event, async: job, batch }: Given): number {
+  const isSingle = typeof request === 'function' || typeof run === 'function';
+  const kinds = [typeof request === 'function', typeof run === 'function', event !== undefined, job !== undefined];
+  return kinds.filter(Boolean).length + (batch !== undefined && !isSingle ? 1 : 0);
+}
+
+/** What is wrong with the part of a definition that has options of its own. */
+function partProblem(definition: Given): string | undefined {
+  if (definition.event !== undefined) return eventProblem(definition);
+  if (definition.async !== undefined) return jobProblem(definition);
+  if (definition.batch !== undefined) return batchProblem(definition);
+  return undefined;
+}
+
+type Given = Readonly<Record<string, unknown>>;
 
 export function isTool(value: unknown): value is Tool {
   return typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[toolBrand] === true;

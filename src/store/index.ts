@@ -1,9 +1,11 @@
 export { type CommitterOptions, createCommitter } from './group-commit.ts';
+export { isInDoubt } from './in-doubt.ts';
 export { MemoryStore } from './memory/store.ts';
 export type {
   CallReads,
   Committer,
   DatasetReads,
+  LegCounts,
   ReceiptFilter,
   ReceiptQuery,
   ReportReads,
@@ -17,6 +19,7 @@ export type {
 export { StoreConflict } from './port.ts';
 export { callName, receiptName, typedCall } from './receipt-name.ts';
 export type {
+  BatchPlace,
   BoundaryEntry,
   BoundaryKind,
   CallEntry,
@@ -39,4 +42,6 @@ export type {
   WaitRecord,
 } from './records.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
+export { openRates, type Rates } from './sqlite/rates.ts';
+export type { RatesOptions } from './sqlite/rates-file.ts';
 export type { WriteOf } from './write-of.ts';

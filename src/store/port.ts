@@ -100,7 +100,7 @@ export type Write =
     }
   /**
    * The time of a wait is over: settled as `timedOut` unless it was answered before; `park` takes its deadline away
-   * instead and leaves it open. `stored` is what stands now.
+   * instead and leaves it open, unless the wait is `dropped`. `stored` is what stands now.
    */
   | {
       readonly kind: 'expire';
@@ -108,6 +108,7 @@ export type Write =
       readonly place: Place;
       readonly key: Digest;
       readonly at: Instant;
+      readonly dropped?: true;
       stored?: WaitRecord;
     }
   | { readonly kind: 'operation'; readonly fence: Fence; readonly place: Place; readonly operation: OperationRecord }
@@ -172,11 +173,13 @@ export interface ReceiptQuery {
   readonly key: Digest;
   /** Only receipts recorded at or after this instant; undefined takes any age. */
   readonly notBefore: Instant | undefined;
+  /** Evicted and not reusable ones, too: what other receipts point at by its key. */
+  readonly every?: true;
 }
 
 /** What `call` reads. */
 export interface CallReads {
-  /** The newest reusable, not evicted receipt for each query, in order. */
+  /** The newest reusable, not evicted receipt for each query, in order; the newest of all where it asks for `every`. */
   receiptsByKeys(queries: readonly ReceiptQuery[]): Promise<readonly (StoredReceipt | undefined)[]>;
   receiptsByIds(ids: readonly number[]): Promise<readonly (StoredReceipt | undefined)[]>;
   receiptRaw(id: number): Promise<JsonText | undefined>;
@@ -186,7 +189,9 @@ export interface CallReads {
     datasetNo: number,
     ordinals: readonly number[],
   ): Promise<ReadonlyMap<number, readonly CallEntry[]>>;
-  /** Receipts that this run bought and no live journal entry of it names: a dead attempt's, paid but not yet settled. */
+  /**
+   * Receipts of calls that this run bought and no live journal entry of it names: a dead attempt's, paid but not yet settled.
+   */
   unsettledReceipts(runNo: number): Promise<readonly StoredReceipt[]>;
   /** All operations of the rows named, of journalled calls too (dataset 0, ordinal 0 is the run itself). */
   operations(
@@ -194,8 +199,15 @@ export interface CallReads {
     datasetNo: number,
     ordinals: readonly number[],
   ): Promise<ReadonlyMap<number, readonly OperationRecord[]>>;
+  /** All operations that were sent together under this key, in their order in it; none of calls that went out alone. */
+  operationsOfBatch(
+    runNo: number,
+    operationKey: string,
+  ): Promise<readonly (OperationRecord & { readonly place: Place })[]>;
   /** Credits that the run's journal has settled. */
   settledCredits(runNo: number): Promise<number>;
+  /** Credits that the journals of all runs have settled from `at` on. */
+  creditsSince(at: Instant): Promise<number>;
 }
 
 /** What `run` and `engine` read. */
@@ -254,12 +266,25 @@ export interface DatasetReads {
     readonly parked: number;
     readonly credits: number;
   }>;
+  /**
+   * Completed and failed rows by how their legs ended: the letters of their traces; of rows without a trace, one for each
+   * cell, `m` where it is null and else `h`.
+   */
+  legCounts(runNo: number, datasetNo: number): Promise<readonly LegCounts[]>;
   /** The latest earlier run of this play that has a sealed frame for this dataset: for `previousCell`. */
   previousFrame(
     play: string,
     datasetKey: string,
     beforeRunNo: number,
   ): Promise<{ readonly runNo: number; readonly frame: FrameRecord } | undefined>;
+}
+
+/** Finished rows whose legs ended alike. */
+export interface LegCounts {
+  readonly state: 'completed' | 'failed';
+  readonly legs: string;
+  readonly rows: number;
+  readonly credits: number;
 }
 
 export interface ToolTotals {

@@ -58,7 +58,7 @@ export interface NewReceipt {
   readonly raw: JsonText;
   readonly at: Instant;
   readonly durationMs: number;
-  /** The run that bought it, and the call that led. */
+  /** The run that bought it, and the call that led: its own key where it belongs to no call (the whole answer of a batch). */
   readonly runNo: number;
   readonly callId: Digest;
   /** False for answers that no other call may have ('never', pending). */
@@ -114,15 +114,15 @@ export type TimeoutPolicy = 'null' | 'fail' | 'park';
 export interface NewWait {
   /** The identity of the boundary. */
   readonly key: Digest;
-  readonly kind: 'sleep' | 'event';
+  readonly kind: 'sleep' | 'event' | 'provider';
   readonly label: string;
   readonly path: string;
   readonly inputDigest: Digest;
-  /** The event's name; null for a sleep. */
+  /** The event's name; null where it is only the time that counts. */
   readonly event: string | null;
   /** The row's key as people write it; null outside rows. */
   readonly rowKey: string | null;
-  /** When a sleep is over, or an event's time is; null for ever. */
+  /** When a sleep is over, an event's time is, or a provider takes calls again; null for ever. */
   readonly deadline: Instant | null;
   readonly policy: TimeoutPolicy;
   readonly armedAt: Instant;
@@ -191,7 +191,16 @@ export interface OperationRecord {
   readonly waitUntil: Instant | null;
   /** What whoever resolved it says was answered. */
   readonly answer: JsonText | null;
+  /** Set where it went out, or is to go out, with others under this operation key. */
+  readonly batch: BatchPlace | null;
   readonly at: Instant;
+}
+
+/** Where a call stands in the request that it shares with others, and what it asks: a resume sends the same request. */
+export interface BatchPlace {
+  readonly index: number;
+  readonly size: number;
+  readonly input: JsonText;
 }
 
 /** The header of a dataset's admitted rows. */

@@ -93,6 +93,11 @@ function unusable(error: unknown, id: string, field: 'input' | 'output'): unknow
   return definitionRefusal(`Tool ${id}: \`${field}\``, `cannot be used: ${error.message}`, id);
 }
 
+function runsFunction(tool: Tool): boolean {
+  if (tool.event !== undefined) return !sendsRequest(tool.event.arm);
+  return tool.run !== undefined || tool.batch?.run !== undefined;
+}
+
 /** A class, so that all entries have one shape and a call allocates nothing here. */
 class CatalogueEntry implements CatalogueTool {
   readonly id: string;
@@ -120,7 +125,7 @@ class CatalogueEntry implements CatalogueTool {
     this.definition = tool;
     this.account = account;
     this.description = tool.description ?? '';
-    this.isFunction = tool.event === undefined ? tool.run !== undefined : !sendsRequest(tool.event.arm);
+    this.isFunction = runsFunction(tool);
     this.timeoutMs = tool.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.maxTries = tool.maxTries ?? DEFAULT_TRIES;
     const reuse = tool.event === undefined ? tool.reuse : 'never';

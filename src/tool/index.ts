@@ -1,4 +1,5 @@
 export type { CatalogueMode } from './account.ts';
+export { type BatchOptions, batchOf, batchTool } from './batch-tool.ts';
 export { answerText } from './body-text.ts';
 export { BUILTIN_TOOL_IDS, builtinTools } from './builtin.ts';
 export { buildCatalogue, type Catalogue, type CatalogueOptions } from './catalogue.ts';
@@ -9,6 +10,7 @@ export type { ExchangeOptions, HttpClient, HttpClientOptions } from './http-clie
 export type { Exchanged, HttpBreak, HttpResponse } from './http-exchange.ts';
 export type { HttpRequest } from './http-request.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
+export { handleIn, type Job, jobPollTool, jobStartTool } from './job-tool.ts';
 export type {
   CatalogueTool,
   Delivered,

@@ -1,5 +1,10 @@
 import { type CallProcess, Claims, Lookup, type Rescue } from '../call/index.ts';
-import { createGovernor, createPersistenceBreaker, type PersistenceBreaker } from '../governor/index.ts';
+import {
+  createGovernor,
+  createPersistenceBreaker,
+  type GovernorOptions,
+  type PersistenceBreaker,
+} from '../governor/index.ts';
 import { type Chance, type Clock, durationMs } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError } from '../sdk/index.ts';
 import { findSecretHandle } from '../secrets/index.ts';
@@ -21,6 +26,8 @@ export function callProcess(parts: {
   readonly importRescued: () => Promise<unknown>;
   readonly reconcile: Reconcile | undefined;
   readonly rereadSecret: (name: string) => boolean;
+  /** Where limits are kept; in memory where it is not given. */
+  readonly rates: Pick<GovernorOptions, 'rateState' | 'asker'>;
 }): CallProcess {
   const { config, catalogue, store, transport, clock, chance, rescue, reconcile, rereadSecret } = parts;
   const persistence = createPersistenceBreaker();
@@ -36,7 +43,7 @@ export function callProcess(parts: {
   return {
     catalogue,
     transport,
-    governor: createGovernor({ clock, chance, persistence, providerMaxWaitMs: maxWait }),
+    governor: createGovernor({ clock, chance, persistence, providerMaxWaitMs: maxWait, ...parts.rates }),
     persistence,
     reads: store.calls,
     committer,

@@ -69,12 +69,7 @@ async function configIssues(config: unknown): Promise<string[]> {
     concurrency: z.number().int().positive().max(10_000).optional(),
   });
   const parsed = schema.safeParse(config);
-  if (parsed.success)
-    return parsed.data.creditsPerDay === undefined
-      ? []
-      : [
-          'creditsPerDay: a limit for the workspace and day is not supported by this release yet; use --max-credits or billing.maxCreditsPerRun',
-        ];
+  if (parsed.success) return [];
   return parsed.error.issues.slice(0, 10).map((issue) => `${issue.path.join('.') || 'the config'}: ${issue.message}`);
 }
 

@@ -26,6 +26,7 @@ import { findWorkspace, loadConfig } from './config.ts';
 import { keepHeapSmall } from './heap.ts';
 import { type LocalSandbox, openLocalSandbox } from './local-sandbox.ts';
 import { makeHome, namedFolder, type WorkspacePaths, workspacePaths } from './paths.ts';
+import { NOTHING_SHARED, type SharedLimits, sharedLimits } from './rates.ts';
 import { RELEASE } from './release.ts';
 import { RescueFiles } from './rescue.ts';
 import { importRescued } from './rescue-import.ts';
@@ -99,17 +100,20 @@ async function open(options: OpenOptions): Promise<Workspace> {
     await store.close();
     throw error;
   });
+  const shared =
+    mode === 'fixture' ? NOTHING_SHARED : sharedLimits({ path: paths.rates, config, store, clock, chance });
   const readSecret = secretReader(secrets, catalogue);
   const transport = transportOf(options, { clock, readSecret, sandboxUrl: sandbox?.url });
   const reconcile = mode === 'fixture' ? undefined : reconciler({ readSecret, clock });
   const calls = callProcess({
     ...{ config, catalogue, store, transport, clock, chance },
     ...{ rescue, importRescued: bringBack, reconcile, rereadSecret: (name: string) => secrets.reread([name]) },
+    rates: shared.pace,
   });
   const { committer } = calls;
   const deps: RunDeps = {
     ...{ store, committer, clock, chance, calls },
-    budgets: new TreeBudgets(),
+    budgets: new TreeBudgets({ day: shared.day, tree: shared.tree, maxCreditsOf: highestCost(catalogue) }),
     filesDir: paths.files,
     concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,
@@ -136,7 +140,7 @@ async function open(options: OpenOptions): Promise<Workspace> {
     mode,
   } as const;
   keepHeapSmall();
-  return { ...parts, close: () => closeAll({ transport, sandbox, store, committer }) };
+  return { ...parts, close: () => closeAll({ transport, sandbox, store, committer, shared }) };
 }
 
 async function catalogueOf(own: readonly Tool[], config: CallsheetConfig, mode: Workspace['mode']): Promise<Catalogue> {
@@ -158,6 +162,11 @@ async function openStore(paths: WorkspacePaths, { clock, chance }: { readonly cl
   });
   const tell = (line: string): void => void process.stderr.write(`${line}\n`);
   return { store, bringBack, rescue: new RescueFiles(places, { chance, tell }) };
+}
+
+/** The highest cost of one call of a tool; 0 where the workspace has it no more. */
+export function highestCost(catalogue: Catalogue): (tool: string) => number {
+  return (tool) => (catalogue.has(tool) ? catalogue.get(tool).maxCredits : 0);
 }
 
 function secretsOf(paths: WorkspacePaths, env: OpenOptions['env']): Secrets {
@@ -215,6 +224,7 @@ async function closeAll(parts: {
   sandbox: LocalSandbox | undefined;
   store: Store;
   committer: Committer;
+  shared: SharedLimits;
 }): Promise<void> {
   const results = await Promise.allSettled([
     parts.committer.flush(),
@@ -222,6 +232,7 @@ async function closeAll(parts: {
     parts.sandbox?.close(),
     stopBundler(),
   ]);
+  parts.shared.close();
   await parts.store.close();
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }

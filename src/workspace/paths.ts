@@ -7,6 +7,8 @@ export interface WorkspacePaths {
   readonly dir: string;
   readonly home: string;
   readonly database: string;
+  /** What processes share about limits. */
+  readonly rates: string;
   readonly artifacts: string;
   readonly files: string;
   readonly exports: string;
@@ -21,6 +23,7 @@ export function workspacePaths(dir: string): WorkspacePaths {
     dir,
     home,
     database: join(home, 'callsheet.db'),
+    rates: join(home, 'rates.db'),
     artifacts: join(home, 'artifacts'),
     files: join(home, 'files'),
     exports: join(home, 'exports'),

@@ -1,10 +1,10 @@
 import { isGone, thisOwner } from '../engine/index.ts';
 import type { ReportSource } from '../report/index.ts';
-import type { Workspace } from './open.ts';
+import { highestCost, type Workspace } from './open.ts';
 
 /** The workspace as reports read it. */
 export function reportSource(workspace: Workspace): ReportSource {
-  const { store, paths, clock } = workspace;
+  const { store, paths, clock, catalogue } = workspace;
   return {
     report: store.report,
     runs: store.runs,
@@ -13,6 +13,7 @@ export function reportSource(workspace: Workspace): ReportSource {
     filesDir: paths.files,
     now: () => clock.now(),
     isGone,
+    maxCreditsOf: highestCost(catalogue),
   };
 }
 

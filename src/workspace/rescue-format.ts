@@ -5,6 +5,8 @@ import type { NewReceipt } from '../store/index.ts';
 export interface RescuedAnswer {
   readonly runId: string;
   readonly receipt: NewReceipt;
+  /** Receipts of those who share the answer: they are stored with it, or not at all. */
+  readonly parts?: readonly NewReceipt[];
 }
 
 /** Bytes before the first record: whose file it is. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { isGone, thisOwner } from '../engine/index.ts';
 import { type Chance, type Clock, sleep } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Write } from '../store/index.ts';
 import { type RescuedAnswer, recordsIn } from './rescue-format.ts';
 import { isOwnFolder, type RescuePlaces } from './rescue-places.ts';
 
@@ -85,7 +85,7 @@ function takeFile(
 async function importFile({ store }: Importing, { path, back, answers }: Taken): Promise<number> {
   let imported = 0;
   try {
-    for (const { runId, receipt } of answers) {
+    for (const { runId, receipt, parts = [] } of answers) {
       const run = await store.runs.run(runId);
       if (run === undefined) {
         renameSync(path, `${back}${STRANGE}`);
@@ -94,7 +94,8 @@ async function importFile({ store }: Importing, { path, back, answers }: Taken):
       const same = await store.report.listReceipts({ key: receipt.key, limit: 10_000 });
       const { callId, at } = receipt;
       if (same.some((one) => one.runNo === run.no && one.callId === callId && one.at === at)) continue;
-      const [outcome] = await store.commit([[{ kind: 'receipt', receipt: { ...receipt, runNo: run.no } }]]);
+      const unit = [receipt, ...parts].map((each): Write => ({ kind: 'receipt', receipt: { ...each, runNo: run.no } }));
+      const [outcome] = await store.commit([unit]);
       if (outcome?.ok !== true) throw outcome?.error;
       imported++;
     }

@@ -56,15 +56,16 @@ export class RescueFiles implements Rescue {
     }
   }
 
-  save(runId: string, receipt: NewReceipt): string {
-    const record = recordOf({ runId, receipt });
+  save(runId: string, receipt: NewReceipt, parts: readonly NewReceipt[] = []): string {
+    const answer = { runId, receipt, ...(parts.length === 0 ? {} : { parts }) };
+    const record = recordOf(answer);
     const path = join(this.#places.dir, runId);
     if (succeeds(() => writeInPlace(path, { nonce: this.#nonce, record }))) return `in ${path}`;
     const name = `${runId}-${this.#nonce}-${++this.#files}`;
     for (const dir of [this.#places.dir, this.#places.temp])
       if (succeeds(() => writeNew(dir, { name, content: Buffer.concat([headOf(this.#nonce), record]) })))
         return `in ${join(dir, name)}`;
-    this.#tell(`A paid answer that could be stored nowhere: ${JSON.stringify({ runId, receipt })}`);
+    this.#tell(`A paid answer that could be stored nowhere: ${JSON.stringify(answer)}`);
     return 'on standard error only';
   }
 }

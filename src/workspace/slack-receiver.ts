@@ -38,7 +38,7 @@ const LOOPBACK = /^(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/i;
 
 /**
  * Listens on loopback for what people press in Slack and answers the waits: an answer is durable before Slack is told so.
- * Throws SECRET_MISSING without SLACK_SIGNING_SECRET, and SANDBOX_PORT_TAKEN.
+ * Throws SECRET_MISSING without SLACK_SIGNING_SECRET, and PORT_TAKEN.
  */
 export async function startSlackReceiver(workspace: Served, options: SlackReceiverOptions): Promise<SlackReceiver> {
   const signingSecret = workspace.secrets.read('SLACK_SIGNING_SECRET') ?? '';
@@ -80,7 +80,7 @@ function listen(server: Server, port: number): Promise<void> {
       const problem = cause.code === 'EADDRINUSE' ? 'is in use' : 'may not be used by this user';
       const message = `The receiver for Slack can't listen: port ${port} ${problem}.`;
       const next = ['callsheet slack --port 0'];
-      reject(new CallsheetError('SANDBOX_PORT_TAKEN', message, { details: { port }, next, cause }));
+      reject(new CallsheetError('PORT_TAKEN', message, { details: { port }, next, cause }));
     });
     server.listen(port, ADDRESS, resolve);
   });

@@ -33,3 +33,9 @@ describe('what is defined wrongly', () => {
     },
   );
 });
+
+verifies('CTX-LATER-1', 'ctx.customerDb is refused with that word', async () => {
+  const workspace = await testWorkspace();
+  const ended = await runPlay(workspace, `async (ctx) => { await ctx.customerDb.query('select 1'); }`);
+  expect(ended.code).toBe('NOT_YET_SUPPORTED');
+});

@@ -206,6 +206,8 @@ describe('a run whose process dies', () => {
       const run = await queued(now, source, { maxCredits: 2 });
       await crash(now, run.id, (write) => write.kind === 'call');
       expect(sent).toHaveLength(2);
+      // The dead hold no credits.
+      await now.close();
       const later = await openTest(dir, { tools: [tool], clock: laterClock() });
       expect((await attempt(later, run.id)).code).toBe('OUT_OF_CREDITS');
       expect(sent).toHaveLength(2);

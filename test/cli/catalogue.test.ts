@@ -52,6 +52,40 @@ describe('tools', () => {
   );
 });
 
+describe('a tool that batches', () => {
+  verifies(['BATCH-REPORT-1', 'CLI-TOOLS-1'], 'says so where it is described and where a play is checked', async () => {
+    const folder = newFolder({
+      'callsheet.config.ts': 'export default {};\n',
+      'tools/bulk.ts': `import { defineTool } from 'callsheet';
+export const bulk = defineTool({
+  id: 'local.bulk', effect: 'read', input: { type: 'object' },
+  batch: { maxSize: 40, run: (inputs) => inputs },
+});
+`,
+      'bulk.play.ts': `import { definePlay } from 'callsheet';
+export default definePlay('bulk', async (ctx) => {
+  await ctx.dataset('rows', [{ n: 1 }])
+    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'local.bulk', input: { n: 1 } })).data)
+    .run({ key: 'n' });
+});
+`,
+    });
+    try {
+      const described = documentOf(await typed(folder, ['tools', 'describe', 'local.bulk', '--json']));
+      expect(described).toMatchObject({ kind: 'function', batch: { maxSize: 40, maxWaitMs: null } });
+      const checked = await typed(folder, ['check', 'bulk.play.ts', '--no-types']);
+      expect(checked.stdout).toContain('local.bulk (at most 0 credits, up to 40 in one request)');
+      const called = documentOf(await typed(folder, ['tools', 'call', 'local.bulk', '--set', 'n=1', '--json']));
+      const { receiptId } = (called as unknown as Called).execution;
+      const shown = documentOf(await typed(folder, ['receipts', 'show', receiptId, '--json']));
+      expect(shown).toMatchObject({ partOf: 'rcp_1', receipt: { tool: 'local.bulk' } });
+      expect((await typed(folder, ['receipts', 'show', receiptId])).stdout).toContain('partOf: rcp_1');
+    } finally {
+      removeFolder(folder);
+    }
+  });
+});
+
 describe('receipts', () => {
   verifies('CLI-RECEIPTS-1', 'can be listed, shown and evicted; evicting ends reuse and keeps the bytes', async () => {
     const called = await json<Called>('tools', 'call', 'local.upper', '--set', 'text=kiwi');

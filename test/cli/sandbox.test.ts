@@ -21,7 +21,7 @@ describe('the sandbox command', () => {
     const { port } = holder.address() as { port: number };
     const ended = await typed('/', ['sandbox', '--port', String(port), '--json']);
     expect(ended.exit).toBe(1);
-    expect(documentOf<{ error: { code: string } }>(ended).error.code).toBe('SANDBOX_PORT_TAKEN');
+    expect(documentOf<{ error: { code: string } }>(ended).error.code).toBe('PORT_TAKEN');
     holder.close();
   });
 });

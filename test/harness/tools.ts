@@ -1,4 +1,10 @@
-import { defineTool, type FunctionTool, type Tool } from '../../src/sdk/index.ts';
+import {
+  defineTool,
+  type FunctionBatch,
+  type FunctionTool,
+  type Tool,
+  type ToolDefinition,
+} from '../../src/sdk/index.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests ask with whatever input they need
 type AnyInput = any;
@@ -77,4 +83,39 @@ export function heldTool(holds: (n: number) => boolean, more: object = {}) {
     return n;
   });
   return { ...counted, open: gate.open };
+}
+
+export interface BatchedTool {
+  readonly tool: Tool;
+  /** Every batch that went out, in order. */
+  readonly sent: { readonly inputs: readonly AnyInput[]; readonly operationKey: string }[];
+}
+
+type BatchRun = FunctionBatch<AnyInput>['run'];
+type BatchParts = Pick<FunctionBatch<AnyInput>, 'maxSize'> &
+  Partial<Pick<FunctionBatch<AnyInput>, 'maxWaitMs' | 'split'>>;
+
+/** A function tool that is asked in batches only, and says what it was asked. One credit a question unless told otherwise. */
+export function batchedTool(
+  { maxSize, maxWaitMs, split, ...parts }: BatchParts & Parts,
+  run: BatchRun = (inputs) => inputs.map((input) => ({ got: input })),
+): BatchedTool {
+  const sent: BatchedTool['sent'] = [];
+  const tool = defineTool<AnyInput>({
+    id: 'acme.find',
+    effect: 'read',
+    input: { type: 'object' },
+    cost: { credits: 1 },
+    ...parts,
+    batch: {
+      maxSize,
+      ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
+      ...(split === undefined ? {} : { split }),
+      run: (inputs, context) => {
+        sent.push({ inputs, operationKey: context.operationKey });
+        return run(inputs, context);
+      },
+    },
+  } as ToolDefinition<AnyInput>);
+  return { tool, sent };
 }

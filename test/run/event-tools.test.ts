@@ -110,8 +110,28 @@ describe('an event tool', () => {
       const card = kind === 'receipt' ? null : 1;
       expect([kind, (await attempt(later, run.id)).result.data]).toEqual([kind, { yes: true, of: 1, card }]);
       expect([kind, asked.length]).toEqual([kind, 1]);
+      expect([kind, await later.store.calls.settledCredits(run.no)]).toEqual([kind, 2]);
     }
   });
+
+  verifies(
+    'EVENT-TOOL-PROVED-1',
+    'that was asked by a process which died is paid once its answer shows it',
+    async () => {
+      const { tool, asked } = askTool();
+      const dir = testFolder();
+      const workspace = await openTest(dir, { tools: [tool] });
+      const run = await queued(workspace, rowsPlay(2));
+      let sent = 0;
+      await crash(workspace, run.id, (write) => write.kind === 'receipt' && ++sent === 2);
+      expect(asked).toHaveLength(2);
+      const later = await openTest(dir, { tools: [tool], clock: laterClock(60_000) });
+      await signal(later, { runId: run.id, all: true });
+      expect((await attempt(later, run.id)).outcome.kind).toBe('completed');
+      expect([asked.length, await later.store.calls.settledCredits(run.no)]).toEqual([2, 4]);
+      expect(await later.store.report.operationsOfRun(run.no, 10)).toEqual([]);
+    },
+  );
 
   verifies('EVENT-TOOL-ROWS-1', 'each of 20 rows gets its own answer, whatever the order', async () => {
     const { tool, asked } = askTool();
@@ -334,6 +354,21 @@ describe('an event tool that fails', () => {
       ]);
     },
   );
+
+  verifies('EVENT-TOOL-FAILS-1', 'leaves no wait behind that it could not ask for, also under park', async () => {
+    const { tool } = askTool({
+      mode: 'park',
+      arm: {
+        run: () => {
+          throw endsAs('rejected');
+        },
+      },
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { run, result } = await runPlay(workspace, ASK);
+    expect(result).toEqual({ caught: 'TOOL_THREW' });
+    expect(await workspace.store.report.waitsOfRuns({ runNo: run.no, limit: 5 })).toEqual([]);
+  });
 
   verifies('EVENT-TOOL-FAILS-1', 'refuses a timeout or a policy that is none before it asks', async () => {
     for (const wrong of [{ timeout: () => 'soon' }, { mode: () => 'maybe' as never }, { name: () => ' ' }]) {

@@ -383,7 +383,7 @@ describe('the receiver', () => {
     const workspace = await openSlack(dir);
     const { port } = new URL((await receive(workspace)).url);
     await expect(startSlackReceiver(workspace, { port: Number(port) })).rejects.toMatchObject({
-      code: 'SANDBOX_PORT_TAKEN',
+      code: 'PORT_TAKEN',
     });
   });
 });

@@ -131,6 +131,32 @@ describe('a run that waits', () => {
     expect(sent).toHaveLength(5);
   });
 
+  verifies('SUSPEND-FLIGHT-1', 'starts nothing of what comes after a call that was out', async () => {
+    const { tool, sent, open } = heldTool((n) => n === 0);
+    const dir = testFolder();
+    const workspace = await openTest(dir, { tools: [tool] });
+    const run = await queued(
+      workspace,
+      `async (ctx) => {
+        const call = (input) => ctx.tools.execute({ id: 'x', tool: 'acme.find', input }).then((r) => r.data);
+        const { attempt } = ctx.run;
+        const [pair] = await Promise.all([
+          call({ n: 0 }).then(async (first) => [first, await call({ n: 1, attempt })]),
+          ctx.sleep('1h'),
+        ]);
+        return pair;
+      }`,
+    );
+    const progress = await workspace.engine.start(run.id);
+    await until(() => sent.length === 1);
+    while ((await workspace.store.report.waitsOfRuns({ runNo: run.no, limit: 1 })).length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    open();
+    expect((await progress.outcome).kind).toBe('suspended');
+    // The attempt that comes at once starts it, since its code may go on past the sleep.
+    expect(sent.map(({ input }) => input)).toEqual([{ n: 0 }, { n: 1, attempt: 2 }]);
+  });
+
   verifies(
     'SUSPEND-RACE-1',
     'a race of an event and a sleep is won by the first, and the loser holds up nothing',

@@ -85,13 +85,20 @@ function planText(workspace: Workspace, { play, plan }: PlayCheck): string[] {
     for (const column of dataset.columns)
       for (const leg of column.legs) {
         const name = leg.name === column.name ? column.name : `${column.name}.${leg.name}`;
-        const tools = leg.tools.map((tool) => `${tool} (${shownCost(mostOf(workspace, tool))})`);
+        const tools = leg.tools.map(
+          (tool) => `${tool} (${shownCost(mostOf(workspace, tool))}${shownBatch(workspace, tool)})`,
+        );
         lines.push(`    ${name}${tools.length === 0 ? '' : `  ${tools.join(', ')}`}`);
       }
   }
   if (plan.tools.length > 0) lines.push(`  tools ${plan.tools.join(', ')}`);
   if (plan.secrets.length > 0) lines.push(`  secrets ${plan.secrets.join(', ')}`);
   return lines;
+}
+
+function shownBatch({ catalogue }: Workspace, tool: string): string {
+  const batch = catalogue.has(tool) ? catalogue.get(tool).definition.batch : undefined;
+  return batch === undefined ? '' : `, up to ${batch.maxSize} in one request`;
 }
 
 function shownCost(credits: number | null): string {

@@ -48,12 +48,13 @@ export interface ReceiptShowFlags {
 export async function receiptsShow(call: Invocation<ReceiptShowFlags>): Promise<number> {
   const { terminal, args, flags } = call;
   return withWorkspace(call, async (workspace) => {
-    const { receipt, raw, run } = await receiptById(reportSource(workspace), args[0] ?? '');
+    const { receipt, raw, run, partOf } = await receiptById(reportSource(workspace), args[0] ?? '');
     const answer = JSON.parse(raw) as JsonValue;
-    if (terminal.json) await terminal.document({ receipt, run, ...(flags.raw === true && { raw: answer }) });
+    const also = { run, ...(partOf !== null && { partOf }) };
+    if (terminal.json) await terminal.document({ receipt, ...also, ...(flags.raw === true && { raw: answer }) });
     else if (flags.raw === true) await terminal.line(JSON.stringify(answer, null, 2));
     else {
-      for (const [name, value] of Object.entries({ ...receipt, run }))
+      for (const [name, value] of Object.entries({ ...receipt, ...also }))
         await terminal.line(`${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
       terminal.note(`The answer: callsheet receipts show ${receipt.id} --raw`);
     }

@@ -1,17 +1,30 @@
-import { runReport, type StepJson, type WaitingJson } from '../../report/index.ts';
+import {
+  type RunReport,
+  runReport,
+  type StepJson,
+  type TimingsJson,
+  timingsOf,
+  type WaitingJson,
+} from '../../report/index.ts';
 import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { summaryLines } from '../summary.ts';
-import { counted, shownNumber, tableLines } from '../table.ts';
+import { counted, shownNumber, shownSeconds, tableLines } from '../table.ts';
 import { withRun } from '../with-run.ts';
 
+export interface ShowFlags {
+  readonly timings?: boolean;
+}
+
 /** `runs show`. */
-export async function runsShow(call: Invocation<Record<never, never>>): Promise<number> {
-  const { terminal } = call;
+export async function runsShow(call: Invocation<ShowFlags>): Promise<number> {
+  const { terminal, flags } = call;
   return withRun(call, async (workspace, run) => {
-    const report = await runReport(reportSource(workspace), run);
+    const source = reportSource(workspace);
+    const report = await runReport(source, run);
+    const timings = flags.timings === true ? await timingsOf(source, run) : undefined;
     if (terminal.json) {
-      await terminal.document(report);
+      await terminal.document(timings === undefined ? report : { ...report, timings });
       return 0;
     }
     const { error, artifact, createdAt, startedAt, finishedAt } = report.run;
@@ -21,6 +34,8 @@ export async function runsShow(call: Invocation<Record<never, never>>): Promise<
       `  times    created ${createdAt}, started ${startedAt ?? '–'}, finished ${finishedAt ?? '–'}`,
       ...report.steps.flatMap((step) => stepLines(step, '  ')),
       ...toolLines(report.calls.byTool),
+      ...accountLines(report.accounts),
+      ...(timings === undefined ? [] : timingLines(timings)),
       ...waitLines(report.waiting),
       ...report.children.map(({ id, play, status }) => `  child    ${id}  ${play}: ${status}`),
     ];
@@ -30,6 +45,47 @@ export async function runsShow(call: Invocation<Record<never, never>>): Promise<
     for (const step of new Set([...(error?.next ?? []), ...report.next])) terminal.note(`  → ${step}`);
     return 0;
   });
+}
+
+function accountLines(accounts: RunReport['accounts']): string[] {
+  if (accounts.length === 0) return [];
+  const rows = accounts.map((one) => [
+    `  ${one.account}`,
+    `${tenth(one.usedRate)}${one.allowedRate === null ? '' : ` of ${tenth(one.allowedRate)}`}`,
+    `${shownNumber(one.inFlight)}${one.concurrency === null ? '' : ` of ${shownNumber(one.concurrency)}`}`,
+    shownNumber(one.waiting),
+    shownNumber(one.deferred),
+    shownNumber(one.credits),
+    one.failing ? 'failing' : one.gateClosedUntil === null ? 'open' : `closed until ${one.gateClosedUntil}`,
+  ]);
+  const waits = accounts.flatMap((one) =>
+    one.waits.map(({ calls, reason, until }) => {
+      const when = until === null ? '' : ` until ${until}`;
+      return `  ${counted(calls, 'call')} to ${one.account} ${calls === 1 ? 'waits' : 'wait'} (${reason})${when}`;
+    }),
+  );
+  return [
+    ...tableLines(['  account', 'calls/s', 'in flight', 'waiting', 'deferred', 'credits', 'gate'], rows),
+    ...waits,
+  ];
+}
+
+function tenth(value: number): string {
+  return shownNumber(Math.round(value * 10) / 10);
+}
+
+/** Where the time of calls went, a line for each tool and phase. */
+function timingLines(timings: TimingsJson): string[] {
+  const rows = Object.entries(timings).flatMap(([tool, phases]) =>
+    Object.entries(phases).map(([phase, { count, p50, p95, max, total }]) => [
+      `  ${tool}`,
+      phase,
+      ...[count, p50, p95, max].map(shownNumber),
+      shownSeconds(total / 1000),
+    ]),
+  );
+  if (rows.length === 0) return ['  No time of calls is recorded: no attempt that made any has ended yet.'];
+  return tableLines(['  tool', 'phase', 'calls', 'p50 ms', 'p95 ms', 'max ms', 'in all'], rows);
 }
 
 function waitLines(waiting: WaitingJson | null): string[] {

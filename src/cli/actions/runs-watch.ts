@@ -40,7 +40,7 @@ async function followed(terminal: Terminal, workspace: Workspace, id: string): P
   let progress: RunProgress | undefined;
   let afterSeq = 0;
   let waited: Waited | undefined;
-  const view = new LiveView(terminal, clock, { progress: () => progress, waits: () => [], waited: () => waited });
+  const view = new LiveView(terminal, clock, { progress: () => progress, waited: () => waited });
   view.start();
   try {
     for (;;) {

@@ -45,6 +45,7 @@ export async function toolsDescribe(call: Invocation<Record<never, never>>): Pro
       secrets: tool.secrets.map((name) => ({ name, set: secrets.read(name) !== undefined })),
       idempotencyKey: tool.sendsIdempotencyKey,
       reuse: { scope: tool.reuseScope, staleAfterSeconds: tool.staleAfterSeconds ?? null },
+      batch: batchJson(tool),
       timeoutMs: tool.timeoutMs,
       maxTries: tool.maxTries,
     };
@@ -102,6 +103,12 @@ async function told({ terminal }: Invocation<ToolCallFlags>, result: JsonValue):
   const receipt = execution.receiptId === null ? '' : `, ${execution.receiptId}`;
   terminal.note(`${status}: ${execution.source}, ${counted(execution.credits, 'credit')}${receipt}`);
   return 0;
+}
+
+/** How many questions go out in one request at most; null where each goes out alone. */
+function batchJson({ definition }: Tool): { readonly maxSize: number; readonly maxWaitMs: number | null } | null {
+  const { batch } = definition;
+  return batch === undefined ? null : { maxSize: batch.maxSize, maxWaitMs: batch.maxWaitMs ?? null };
 }
 
 function briefJson(tool: Tool) {

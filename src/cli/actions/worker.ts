@@ -111,7 +111,7 @@ function eventTeller(terminal: Terminal, { clock }: Workspace, runId: string): (
       if (data === null || clock.monotonic() - toldAt < PROGRESS_MS) return;
       toldAt = clock.monotonic();
       const progress = JSON.parse(data) as RunProgress;
-      for (const line of plainLines({ at, progress, rates: new Map(), waits: [] })) terminal.note(`${runId}: ${line}`);
+      for (const line of plainLines({ at, progress, rates: new Map() })) terminal.note(`${runId}: ${line}`);
     } else if (type === 'log' || type === 'console' || level === 'warn' || level === 'error') {
       const from = ordinal === null ? '' : `row ${ordinal + 1}: `;
       terminal.note(`${runId}: ${level === 'info' ? '| ' : `${level}: `}${from}${message}`);

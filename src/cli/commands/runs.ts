@@ -6,6 +6,7 @@ import type { ListFlags } from '../actions/runs-list.ts';
 import type { RerunFlags } from '../actions/runs-rerun.ts';
 import type { ResolveFlags } from '../actions/runs-resolve.ts';
 import type { ResumeFlags } from '../actions/runs-resume.ts';
+import type { ShowFlags } from '../actions/runs-show.ts';
 import type { WhyFlags } from '../actions/why.ts';
 import { type Declaring, declare } from '../invocation.ts';
 import { collected, count, credits, oneOf, refreshed, text } from '../option-values.ts';
@@ -43,16 +44,16 @@ function declareLooking(parts: Declaring, parent: Command): void {
   )
     .option('--limit <n>', 'how many; 20 by default', count)
     .option('--cursor <cursor>', 'go on where an earlier page ended (its nextCursor)');
-  declare(
+  declare<ShowFlags>(
     parts,
     {
       parent,
       usage: 'show <id>',
       summary: 'how a run stands: rows, calls, credits, result',
-      examples: ['callsheet runs show last', 'callsheet runs show last --json'],
+      examples: ['callsheet runs show last', 'callsheet runs show last --json', 'callsheet runs show last --timings'],
     },
     async () => (await import('../actions/runs-show.ts')).runsShow,
-  );
+  ).option('--timings', "where its calls' time went: queue, pace, provider, record, deliver, by tool");
   declare(
     parts,
     {

@@ -1,9 +1,19 @@
 import { describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
 import { liveLines, plainLines } from './render.ts';
 import { type LiveSnapshot, RateMeter } from './snapshot.ts';
 
-const leg = { path: 'email.hunter', hits: 310, misses: 190, unavailable: 2, skipped: 0, failed: 1 };
+const leg = {
+  path: 'email.hunter',
+  hits: 310,
+  misses: 190,
+  unavailable: 2,
+  skipped: 0,
+  failed: 1,
+  rejected: 4,
+  credits: 310,
+};
 const dataset = {
   key: 'leads',
   datasetNo: 1,
@@ -35,6 +45,7 @@ const progress: RunProgress = {
   datasets: [dataset],
   calls: { 'hunter.email_finder': counts },
   credits: { reserved: 20, settled: 310.5, limit: 5000 },
+  accounts: [],
 };
 const wait: RunWait = {
   runId: 'run_1',
@@ -45,28 +56,78 @@ const wait: RunWait = {
   sinceMs: 40,
 };
 
+const account: RunProgress['accounts'][number] = {
+  account: 'hunter/default',
+  allowedRate: 15,
+  usedRate: 14.72,
+  waiting: 12,
+  inFlight: 9,
+  concurrency: 10,
+  gateClosedUntil: null,
+  deferred: 0,
+  credits: 310,
+  failing: false,
+  runs: [wait],
+};
+
+function at(...accounts: RunProgress['accounts']): Partial<LiveSnapshot> {
+  return { progress: { ...progress, accounts } };
+}
+
 function snapshot(over: Partial<LiveSnapshot> = {}): LiveSnapshot {
-  return { at: 60_000, progress, rates: new Map([['leads', 50]]), waits: [], ...over };
+  return { at: 60_000, progress, rates: new Map([['leads', 50]]), ...over };
 }
 
 describe('the live view', () => {
-  it('has a line for each dataset and leg, and the cost', () => {
+  verifies('CLI-LIVE-1', 'has a line for each dataset and leg, and the cost', () => {
     expect(liveLines(snapshot(), 200)).toEqual([
-      'leads  [████████████░░░░░░░░░░░░] 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s',
-      '  email.hunter  310 hits  190 misses  2 unavailable  1 failed',
-      'calls 500 live, 3 from receipts; 310.5 of 5,000 credits',
+      'leads  [████████████░░░░░░░░░░░░] 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s  310 credits',
+      '  email.hunter  [██████░░░░░░] 310 hits  190 misses  4 rejected  2 unavailable  1 failed  310 credits',
+      'calls 500 live, 3 from receipts; 310.5 of 5,000 credits, 20 reserved',
     ]);
   });
 
-  it('says what is waited for, and until when', () => {
-    const line = liveLines(snapshot({ waits: [wait] }), 200).at(-1);
+  verifies('CLI-LIVE-1', 'says what is waited for, and until when', () => {
+    const line = liveLines(snapshot(at(account)), 200).at(-1);
     expect(line).toMatch(/^12 calls to hunter\/default wait for its declared rate until \d\d:\d\d:\d\d \(1\.5 s\)$/);
-    expect(liveLines(snapshot({ waits: [{ ...wait, waiting: 1, until: null, reason: 'credits' }] }), 200).at(-1)).toBe(
-      '1 call to hunter/default waits for reserved credits to settle',
-    );
+    expect(
+      liveLines(snapshot(at({ ...account, runs: [{ ...wait, waiting: 1, until: null, reason: 'credits' }] })), 200).at(
+        -1,
+      ),
+    ).toBe('1 call to hunter/default waits for reserved credits to settle');
   });
 
-  it('says which events rows wait for, and until when', () => {
+  verifies('CLI-LIVE-1', 'says how fast a leg goes, and how long it still takes', () => {
+    const rates = new Map([['leads|email.hunter', 24.04]]);
+    expect(liveLines(snapshot({ rates }), 200)[1]).toMatch(/ {2}24 rows\/s {2}ETA 21 s {2}310 credits$/);
+  });
+
+  verifies(
+    'GOVERNOR-SHOWN-1',
+    'has the numbers that the governor decides with, of accounts where something goes on',
+    () => {
+      const lineOf = (more: Partial<typeof account>): string | undefined =>
+        liveLines(snapshot(at({ ...account, runs: [], ...more })), 200)[3];
+      expect(lineOf({})).toBe('hunter/default  14.7 of 15 calls/s  9 of 10 in flight  12 waiting  310 credits');
+      const quiet = { usedRate: 0, inFlight: 0, waiting: 0 };
+      expect(lineOf(quiet)).toBeUndefined();
+      const undeclared = { ...quiet, usedRate: 2, allowedRate: null, concurrency: null, credits: 0 };
+      expect(lineOf(undeclared)).toBe('hunter/default  2 calls/s  0 in flight');
+      expect(lineOf({ ...undeclared, deferred: 3, gateClosedUntil: 65_000, failing: true })).toMatch(
+        / {2}3 deferred \(429\) {2}closed until \d\d:\d\d:\d\d \(5 s\) {2}failing: tried at a trickle$/,
+      );
+      for (const [reason, text] of [
+        ['concurrency', 'a free connection'],
+        ['gate', 'the provider to take calls again'],
+        ['turn', 'its turn'],
+      ] as const)
+        expect(liveLines(snapshot(at({ ...account, runs: [{ ...wait, reason, until: null }] })), 200).at(-1)).toBe(
+          `12 calls to hunter/default wait for ${text}`,
+        );
+    },
+  );
+
+  verifies('CLI-LIVE-1', 'says which events rows wait for, and until when', () => {
     const events = [
       { event: 'approved', count: 3 },
       { event: 'paid', count: 1 },
@@ -94,12 +155,12 @@ describe('the live view', () => {
   });
 
   it('never draws a line wider than the terminal', () => {
-    for (const line of liveLines(snapshot({ waits: [wait] }), 40)) expect([...line].length).toBeLessThanOrEqual(40);
+    for (const line of liveLines(snapshot(at(account)), 40)) expect([...line].length).toBeLessThanOrEqual(40);
   });
 
-  it('is a line for each dataset where nothing can be redrawn', () => {
-    expect(plainLines(snapshot({ waits: [{ ...wait, until: null }] }))).toEqual([
-      'leads: 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s; calls 500 live, 3 from receipts; 310.5 of 5,000 credits; 12 calls to hunter/default wait for its declared rate',
+  verifies('CLI-LIVE-1', 'is a line for each dataset where nothing can be redrawn', () => {
+    expect(plainLines(snapshot(at({ ...account, runs: [{ ...wait, until: null }] })))).toEqual([
+      'leads: 500/1,000 rows  30 failed  20 skipped  50 rows/s  ETA 10 s  310 credits; calls 500 live, 3 from receipts; 310.5 of 5,000 credits, 20 reserved; 12 calls to hunter/default wait for its declared rate',
     ]);
   });
 });
@@ -113,5 +174,10 @@ describe('rows a second', () => {
     expect(meter.observe(at(100), 1_000).get('leads')).toBe(100);
     for (let second = 2; second <= 30; second++) meter.observe(at(100), second * 1_000);
     expect(meter.observe(at(100), 31_000).get('leads')).toBe(0);
+    // Its legs have rates of their own: rows that go through them before they are finished.
+    expect(meter.observe(at(100), 31_000).get('leads|email.hunter')).toBe(0);
+    const more = [{ ...leg, hits: leg.hits + 30 }];
+    const faster = { ...progress, datasets: [{ ...dataset, legs: more }] };
+    expect(meter.observe(faster, 31_000).get('leads|email.hunter')).toBeCloseTo(3);
   });
 });

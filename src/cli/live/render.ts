@@ -1,20 +1,24 @@
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
 import { counted, eventsText, shownNumber, shownSeconds } from '../table.ts';
-import type { LiveSnapshot, Waited } from './snapshot.ts';
+import { ended, type LiveSnapshot, type Waited } from './snapshot.ts';
 
 type Dataset = RunProgress['datasets'][number];
+type Leg = Dataset['legs'][number];
+type Account = RunProgress['accounts'][number];
 
 const BAR = 24;
+const LEG_BAR = 12;
 
-/** The live view: a line for each dataset and leg, what is waited for, and the cost. Lines fit into `width`. */
+/** The live view: a line for each dataset, leg and account, the cost, and what is waited for. Lines fit into `width`. */
 export function liveLines(snapshot: LiveSnapshot, width: number): string[] {
   const { datasets } = snapshot.progress;
   const lines = datasets.flatMap((dataset) => [
-    `${dataset.key}  ${bar(dataset)} ${datasetText(dataset, snapshot)}`,
-    ...dataset.legs.map((leg) => `  ${leg.path}  ${legText(leg)}`),
+    `${dataset.key}  ${bar(finished(dataset), dataset.total, BAR)} ${datasetText(dataset, snapshot)}`,
+    ...dataset.legs.map((leg) => `  ${leg.path}  ${legText(leg, dataset, snapshot)}`),
     ...slowLines(dataset),
   ]);
-  lines.push(costText(snapshot.progress), ...waitTexts(snapshot));
+  const accounts = snapshot.progress.accounts.filter(isBusy).map((account) => accountText(account, snapshot.at));
+  lines.push(costText(snapshot.progress), ...accounts, ...waitTexts(snapshot));
   return lines.map((line) => cut(line, width));
 }
 
@@ -34,32 +38,66 @@ function finished({ completed, failed, skipped }: Dataset): number {
   return completed + failed + skipped;
 }
 
-function bar(dataset: Dataset): string {
-  const share = dataset.total === 0 ? 0 : finished(dataset) / dataset.total;
-  const full = Math.round(share * BAR);
-  return `[${'█'.repeat(full)}${'░'.repeat(BAR - full)}]`;
+function bar(done: number, total: number, width: number): string {
+  const full = total === 0 ? 0 : Math.round(Math.min(1, done / total) * width);
+  return `[${'█'.repeat(full)}${'░'.repeat(width - full)}]`;
 }
 
 function datasetText(dataset: Dataset, { rates }: LiveSnapshot): string {
   const { total, failed, skipped, waiting } = dataset;
-  const rate = rates.get(dataset.key) ?? null;
   const left = total - finished(dataset) - waiting;
   const parts = [`${shownNumber(finished(dataset))}/${counted(total, 'row')}`];
   if (failed > 0) parts.push(`${shownNumber(failed)} failed`);
   if (skipped > 0) parts.push(`${shownNumber(skipped)} skipped`);
   if (waiting > 0) parts.push(`${shownNumber(waiting)} waiting`);
-  if (rate !== null) parts.push(`${shownNumber(Math.round(rate * 10) / 10)} rows/s`);
-  if (rate !== null && rate > 0 && left > 0) parts.push(`ETA ${shownSeconds(left / rate)}`);
+  parts.push(...rateTexts(rates.get(dataset.key) ?? null, left));
+  if (dataset.credits > 0) parts.push(counted(dataset.credits, 'credit'));
   return parts.join('  ');
 }
 
-function legText(leg: Dataset['legs'][number]): string {
-  const { hits, misses, unavailable, skipped, failed } = leg;
-  const parts = [counted(hits, 'hit'), counted(misses, 'miss', 'misses')];
+function rateTexts(rate: number | null, left: number): string[] {
+  if (rate === null) return [];
+  const eta = rate > 0 && left > 0 ? [`ETA ${shownSeconds(left / rate)}`] : [];
+  return [`${shownNumber(Math.round(rate * 10) / 10)} rows/s`, ...eta];
+}
+
+function legText(leg: Leg, dataset: Dataset, { rates }: LiveSnapshot): string {
+  const { hits, misses, unavailable, skipped, failed, rejected, credits } = leg;
+  const [through, total] = [ended(leg), dataset.total - dataset.skipped];
+  const parts = [
+    `${bar(through, total, LEG_BAR)} ${counted(hits, 'hit')}`,
+    counted(misses, 'miss', 'misses'),
+    ...(rejected > 0 ? [`${shownNumber(rejected)} rejected`] : []),
+  ];
   if (unavailable > 0) parts.push(`${shownNumber(unavailable)} unavailable`);
   if (failed > 0) parts.push(`${shownNumber(failed)} failed`);
   if (skipped > 0) parts.push(`${shownNumber(skipped)} skipped`);
+  // A leg ends when its last row does: rows that failed before it never come.
+  const left = total - dataset.completed - dataset.failed - dataset.waiting;
+  parts.push(...rateTexts(rates.get(`${dataset.key}|${leg.path}`) ?? null, left));
+  if (credits > 0) parts.push(counted(credits, 'credit'));
   return parts.join('  ');
+}
+
+function isBusy({ usedRate, inFlight, waiting, gateClosedUntil, failing }: Account): boolean {
+  return usedRate > 0 || inFlight > 0 || waiting > 0 || gateClosedUntil !== null || failing;
+}
+
+/** The numbers that the governor decides with. */
+function accountText(account: Account, now: number): string {
+  const { allowedRate, usedRate, inFlight, concurrency, deferred, gateClosedUntil, failing, waiting, credits } =
+    account;
+  const rate = shownNumber(Math.round(usedRate * 10) / 10);
+  const parts = [
+    allowedRate === null ? `${rate} calls/s` : `${rate} of ${shownNumber(Math.round(allowedRate * 10) / 10)} calls/s`,
+    `${shownNumber(inFlight)}${concurrency === null ? '' : ` of ${shownNumber(concurrency)}`} in flight`,
+  ];
+  if (waiting > 0) parts.push(`${shownNumber(waiting)} waiting`);
+  if (deferred > 0) parts.push(`${shownNumber(deferred)} deferred (429)`);
+  if (credits > 0) parts.push(counted(credits, 'credit'));
+  if (gateClosedUntil !== null) parts.push(`closed${untilText(gateClosedUntil, now)}`);
+  if (failing) parts.push('failing: tried at a trickle');
+  return `${account.account}  ${parts.join('  ')}`;
 }
 
 function slowLines(dataset: Dataset): string[] {
@@ -83,7 +121,8 @@ function costText({ calls, credits }: RunProgress): string {
   if (coalesced > 0) parts.push(`${shownNumber(coalesced)} coalesced`);
   if (journal > 0) parts.push(`${shownNumber(journal)} replayed`);
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
-  return `calls ${parts.join(', ')}; ${shownNumber(credits.settled)}${limit} credits`;
+  const reserved = credits.reserved > 0 ? `, ${shownNumber(credits.reserved)} reserved` : '';
+  return `calls ${parts.join(', ')}; ${shownNumber(credits.settled)}${limit} credits${reserved}`;
 }
 
 const REASONS: Readonly<Record<RunWait['reason'], string>> = {
@@ -95,21 +134,24 @@ const REASONS: Readonly<Record<RunWait['reason'], string>> = {
 };
 
 /** Of the provider's limits, and of events and time. */
-function waitTexts({ waits, waited, at }: LiveSnapshot): string[] {
+function waitTexts({ progress, waited, at }: LiveSnapshot): string[] {
+  const waits = progress.accounts.flatMap(({ runs }) => runs);
   return [...waits.map((wait) => waitText(wait, at)), ...(waited === undefined ? [] : waitedTexts(waited, at))];
 }
 
 function waitedTexts({ events, wakeAt }: Waited, now: number): string[] {
   if (events.length === 0 && wakeAt === null) return [];
-  const until =
-    wakeAt === null ? '' : ` until ${timeOfDay(wakeAt)} (${shownSeconds(Math.max(0, wakeAt - now) / 1000)})`;
+  const until = wakeAt === null ? '' : untilText(wakeAt, now);
   return [`waiting${events.length === 0 ? '' : ` for ${eventsText(events)}`}${until}`];
 }
 
 function waitText(wait: RunWait, now: number): string {
-  const until =
-    wait.until === null ? '' : ` until ${timeOfDay(wait.until)} (${shownSeconds((wait.until - now) / 1000)})`;
+  const until = wait.until === null ? '' : untilText(wait.until, now);
   return `${counted(wait.waiting, 'call')} to ${wait.account} wait${wait.waiting === 1 ? 's' : ''} for ${REASONS[wait.reason]}${until}`;
+}
+
+function untilText(until: number, now: number): string {
+  return ` until ${timeOfDay(until)} (${shownSeconds(Math.max(0, until - now) / 1000)})`;
 }
 
 function timeOfDay(at: number): string {

@@ -1,4 +1,4 @@
-import type { RunProgress, RunWait } from '../../workspace/index.ts';
+import type { RunProgress } from '../../workspace/index.ts';
 
 /** What rows, or the run itself, wait for. */
 export interface Waited {
@@ -12,30 +12,40 @@ export interface LiveSnapshot {
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly progress: RunProgress;
-  /** Rows a second by dataset key; null until it can be told. */
+  /** Rows a second by dataset key, and by `key|leg`; null until it can be told. */
   readonly rates: ReadonlyMap<string, number | null>;
-  readonly waits: readonly RunWait[];
   readonly waited?: Waited | undefined;
 }
 
 const WINDOW_MS = 10_000;
 
-/** Rows a second over the last ten seconds, by dataset. */
+/** Rows that are through with a leg, however. */
+export function ended(leg: RunProgress['datasets'][number]['legs'][number]): number {
+  return leg.hits + leg.misses + leg.unavailable + leg.skipped + leg.failed + leg.rejected;
+}
+
+/** Rows a second over the last ten seconds, by dataset and leg. */
 export class RateMeter {
   readonly #seen = new Map<string, { readonly at: number; readonly rows: number }[]>();
 
   /** `at` on a clock that never jumps. */
   observe(progress: RunProgress, at: number): ReadonlyMap<string, number | null> {
     const rates = new Map<string, number | null>();
-    for (const { key, completed, failed, waiting } of progress.datasets) {
-      const points = this.#seen.get(key) ?? [];
-      points.push({ at, rows: completed + failed + waiting });
-      while (points.length > 2 && at - (points[1]?.at ?? at) >= WINDOW_MS) points.shift();
-      this.#seen.set(key, points);
-      const [first, last] = [points[0], points.at(-1)];
-      const ms = (last?.at ?? 0) - (first?.at ?? 0);
-      rates.set(key, ms < 500 ? null : (((last?.rows ?? 0) - (first?.rows ?? 0)) * 1000) / ms);
+    for (const { key, completed, failed, waiting, legs } of progress.datasets) {
+      rates.set(key, this.#rate(key, { at, rows: completed + failed + waiting }));
+      for (const leg of legs)
+        rates.set(`${key}|${leg.path}`, this.#rate(`${key}|${leg.path}`, { at, rows: ended(leg) }));
     }
     return rates;
+  }
+
+  #rate(id: string, point: { readonly at: number; readonly rows: number }): number | null {
+    const points = this.#seen.get(id) ?? [];
+    points.push(point);
+    while (points.length > 2 && point.at - (points[1]?.at ?? point.at) >= WINDOW_MS) points.shift();
+    this.#seen.set(id, points);
+    const first = points[0] ?? point;
+    const ms = point.at - first.at;
+    return ms < 500 ? null : ((point.rows - first.rows) * 1000) / ms;
   }
 }

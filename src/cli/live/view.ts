@@ -1,5 +1,5 @@
 import type { Clock } from '../../scope/index.ts';
-import type { RunProgress, RunWait } from '../../workspace/index.ts';
+import type { RunProgress } from '../../workspace/index.ts';
 import type { Terminal } from '../terminal.ts';
 import { liveLines, plainLines } from './render.ts';
 import { type LiveSnapshot, RateMeter, type Waited } from './snapshot.ts';
@@ -10,7 +10,6 @@ const PLAIN_MS = 5_000;
 /** Where the numbers come from. Undefined while there is nothing to show. */
 export interface LiveSource {
   progress(): RunProgress | undefined;
-  waits(): readonly RunWait[];
   waited(): Waited | undefined;
 }
 
@@ -86,8 +85,7 @@ export class LiveView {
     const progress = this.#source.progress();
     if (progress === undefined) return undefined;
     const rates = this.#meter.observe(progress, this.#clock.monotonic());
-    const [waits, waited] = [this.#source.waits(), this.#source.waited()];
-    return { at: this.#clock.now(), progress, rates, waits, waited };
+    return { at: this.#clock.now(), progress, rates, waited: this.#source.waited() };
   }
 
   /** Up over what was drawn, and everything below is gone (ECMA-48: CUU, CR, ED). */

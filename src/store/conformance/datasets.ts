@@ -147,6 +147,32 @@ function rows(current: () => StoreUnderTest): void {
     expect(await store.datasets.rowCounts(runNo, 5)).toEqual({ completed: 0, failed: 0, parked: 0, credits: 0 });
   });
 
+  it('counts finished rows by how their legs ended', async () => {
+    const { store } = current();
+    const fence = await startedRun(store);
+    const row = (ordinal: number, more: Parameters<typeof rowRecord>[1]) =>
+      ({ kind: 'row', fence, datasetNo: 1, row: rowRecord(ordinal, more) }) as const;
+    const errors = { legs: 'mu', errors: { 1: { code: 'X', message: 'x' } } };
+    await committed(
+      store,
+      row(0, { trace: '"hs"', credits: 1 }),
+      row(1, { trace: '"hs"', credits: 2 }),
+      row(2, { trace: JSON.stringify(errors), credits: 0 }),
+      row(3, { trace: '"hs"', state: 'failed', credits: 4 }),
+      row(4, { trace: null, cells: '["a",null,[null]]', credits: 0 }),
+      row(5, { trace: '"hs"', state: 'parked', credits: 9 }),
+      row(6, { trace: null, cells: '[]', credits: 0 }),
+    );
+    expect(await store.datasets.legCounts(fence.runNo, 1)).toEqual([
+      { state: 'completed', legs: '', rows: 1, credits: 0 },
+      { state: 'completed', legs: 'hmh', rows: 1, credits: 0 },
+      { state: 'completed', legs: 'hs', rows: 2, credits: 3 },
+      { state: 'completed', legs: 'mu', rows: 1, credits: 0 },
+      { state: 'failed', legs: 'hs', rows: 1, credits: 4 },
+    ]);
+    expect(await store.datasets.legCounts(fence.runNo, 7)).toEqual([]);
+  });
+
   it('replaces the record of the same row, and pages through failed ones', async () => {
     const { store, runNo, fence } = await write();
     await committed(store, { kind: 'row', fence, datasetNo: 1, row: rowRecord(3, { state: 'completed', credits: 3 }) });

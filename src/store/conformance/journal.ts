@@ -1,6 +1,19 @@
 import { expect, it } from 'vitest';
+import type { Store } from '../port.ts';
 import type { CallEntry } from '../records.ts';
 import { AT, boundaryEntry, callEntry, committed, lease, type StoreUnderTest, startedRun } from './samples.ts';
+
+/** A run that made one call and ended with it. */
+async function spent(
+  store: Store,
+  { run, at, credits }: { readonly run: string; readonly at: number; readonly credits: number },
+): Promise<void> {
+  const fence = await startedRun(store, run);
+  const entry = callEntry('a', { credits, at });
+  await committed(store, { kind: 'call', fence, place: { datasetNo: 0, ordinal: 0 }, entry });
+  const end = { status: 'completed', error: null, result: null, wakeAt: null } as const;
+  await committed(store, { kind: 'runState', fence, at, ...end });
+}
 
 export function journal(current: () => StoreUnderTest): void {
   it('returns the entries of the rows asked for, as they were written', async () => {
@@ -55,6 +68,20 @@ export function journal(current: () => StoreUnderTest): void {
       ] as const;
     await store.commit([at(0, 0, 1), at(1, 0, 0.5), at(1, 90_000, 2), at(2, 3, 4)]);
     expect(await store.calls.settledCredits(fence.runNo)).toBe(7.5);
+  });
+
+  it('settles credits of all runs from an instant on, those of ended runs too', async () => {
+    const { store } = current();
+    const place = { datasetNo: 1, ordinal: 0 };
+    const dayLater = AT + 86_400_000;
+    for (const [at, id] of [AT, dayLater, dayLater].entries())
+      await spent(store, { run: `run_${at + 1}`, at: id, credits: 2 ** at });
+    const fence = await startedRun(store, 'run_both');
+    await committed(store, { kind: 'call', fence, place, entry: callEntry('early', { credits: 8, at: dayLater - 1 }) });
+    await committed(store, { kind: 'call', fence, place, entry: callEntry('late', { credits: 16, at: dayLater }) });
+    expect(await store.calls.creditsSince(AT)).toBe(31);
+    expect(await store.calls.creditsSince(dayLater)).toBe(22);
+    expect(await store.calls.creditsSince(dayLater + 1)).toBe(0);
   });
 
   it('keeps boundaries by key and place, and replaces the same one', async () => {

@@ -12,6 +12,7 @@ import {
   ended,
   lease,
   newReceipt,
+  newRun,
   operationRecord,
   row,
   type StoreUnderTest,
@@ -55,6 +56,46 @@ export function operations(current: () => StoreUnderTest): void {
     ]);
     expect(await again.report.operationsOfRun(fence.runNo, 2)).toHaveLength(2);
   });
+
+  verifies(
+    'STORE-BATCHES-1',
+    'gives the calls that went out under one key, in their order, whichever rows they are of',
+    async () => {
+      const { store, reopen } = current();
+      const fence = await startedRun(store);
+      const other = await startedRun(store, 'run_2');
+      const member = (index: number, more: Partial<OperationRecord> = {}): OperationRecord =>
+        operationRecord(`m${index}`, {
+          operationKey: 'together',
+          batch: { index, size: 3, input: `{"é":${index}}` },
+          ...more,
+        });
+      const places = [row(8), row(2, 4), row(0, 0)] as const;
+      await committed(
+        store,
+        ...[2, 0, 1].map(
+          (index): Write => ({ kind: 'operation', fence, place: places[index] ?? place, operation: member(index) }),
+        ),
+        { kind: 'operation', fence, place, operation: operationRecord('alone', { operationKey: 'together' }) },
+        { kind: 'operation', fence, place, operation: member(3, { operationKey: 'apart' }) },
+        { kind: 'operation', fence: other, place, operation: member(1) },
+      );
+      const again = await reopen();
+      expect(await again.calls.operationsOfBatch(fence.runNo, 'together')).toEqual(
+        places.map((of, index) => ({ ...member(index), place: of })),
+      );
+      expect(await again.calls.operationsOfBatch(fence.runNo, 'none')).toEqual([]);
+      // A later record of a call takes it out of its batch, and a rerun is given what is open of it.
+      await committed(again, { kind: 'operation', fence, place: places[1], operation: member(1, { batch: null }) });
+      expect(await again.calls.operationsOfBatch(fence.runNo, 'together')).toHaveLength(2);
+      const copy: Write = { kind: 'run', run: newRun('run_3', { replayedFrom: 'run_1' }) };
+      await committed(again, copy, { kind: 'copyRun', fromRunNo: fence.runNo, toRunId: 'run_3', again: [] });
+      expect(await again.calls.operationsOfBatch(copy.no ?? 0, 'together')).toEqual([
+        { ...member(0), place: places[0] },
+        { ...member(2), place: places[2] },
+      ]);
+    },
+  );
 
   verifies(
     'STORE-OPERATIONS-2',

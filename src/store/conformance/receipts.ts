@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import type { Write } from '../port.ts';
 import { AT, bought, callEntry, committed, newReceipt, type StoreUnderTest, startedRun } from './samples.ts';
@@ -101,6 +102,20 @@ export function receiptReads(current: () => StoreUnderTest): void {
     expect(await store.report.receipt(evicted)).toMatchObject({ evictedAt: AT + 10 });
   });
 
+  verifies(
+    'STORE-BATCHES-1',
+    'finds what other receipts point at by its key, evicted and not reusable ones too',
+    async () => {
+      const { store } = current();
+      const older = await bought(store, newReceipt('a'));
+      const whole = await bought(store, newReceipt('a', { reusable: false }));
+      await committed(store, { kind: 'evict', receiptIds: [older, whole], at: AT });
+      const every = { ...any('a'), every: true } as const;
+      const found = await store.calls.receiptsByKeys([any('a'), every, { ...every, notBefore: AT + 1 }]);
+      expect(found.map((receipt) => receipt?.id)).toEqual([undefined, whole, undefined]);
+    },
+  );
+
   it('evicts a receipt of the same unit, and keeps the first instant', async () => {
     const { store } = current();
     await committed(
@@ -122,6 +137,8 @@ export function receiptReads(current: () => StoreUnderTest): void {
     const open = await bought(store, newReceipt('open', { runNo }));
     await bought(store, newReceipt('of another', { runNo: 50 }));
     const late = await bought(store, newReceipt('late', { runNo, reusable: false }));
+    // The whole answer of a batch belongs to no call.
+    await bought(store, newReceipt('whole', { runNo, callId: digest('whole') }));
     const entry = callEntry('c', { receiptId: settled });
     await committed(store, { kind: 'call', fence, place: { datasetNo: 2, ordinal: 70 }, entry });
     // A call that shared the answer is journalled, the one that paid for it not yet.

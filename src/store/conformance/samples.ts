@@ -163,6 +163,7 @@ export function operationRecord(call: string, more: Partial<OperationRecord> = {
     refusals: 0,
     waitUntil: null,
     answer: null,
+    batch: null,
     at: AT,
     ...more,
   };
@@ -187,10 +188,17 @@ export async function armed(
 
 export async function expired(
   store: Store,
-  of: { readonly fence: Fence; readonly place?: Place; readonly key: string; readonly at: number },
+  of: {
+    readonly fence: Fence;
+    readonly place?: Place;
+    readonly key: string;
+    readonly at: number;
+    readonly dropped?: true;
+  },
 ): Promise<WaitRecord> {
-  const { fence, place = RUN_PLACE, key, at } = of;
-  const write: WriteOf<'expire'> = { kind: 'expire', fence, place, key: digest(key), at };
+  const { fence, place = RUN_PLACE, key, at, dropped } = of;
+  const ends = dropped === undefined ? {} : { dropped };
+  const write: WriteOf<'expire'> = { kind: 'expire', fence, place, key: digest(key), at, ...ends };
   await committed(store, write);
   if (write.stored === undefined) throw new Error('nothing was assigned');
   return write.stored;

@@ -77,6 +77,10 @@ export function waits(current: () => StoreUnderTest): void {
     // A second time changes nothing.
     expect(await expired(store, { fence, key: 'null', at: AT + 99 })).toMatchObject(over);
     expect((await signalled(store, newSignal('park'))).delivered).toHaveLength(1);
+    // One that nobody can answer any more is over whatever its policy.
+    const dropped = newWait('dropped', { policy: 'park', deadline: null });
+    await armed(store, { fence, wait: dropped });
+    expect(await expired(store, { fence, key: 'dropped', at: AT + 20, dropped: true })).toMatchObject(over);
     const missing = expired(store, { fence, key: 'other', at: AT });
     await expect(missing).rejects.toMatchObject({ name: 'StoreConflict', what: 'wait-settled' });
   });

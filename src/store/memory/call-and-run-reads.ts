@@ -8,10 +8,12 @@ const INLINE_RAW_BYTES = 65_536;
 export function callReads(data: MemoryData): CallReads {
   return {
     receiptsByKeys: async (queries) =>
-      queries.map(({ key, notBefore }) => {
+      queries.map(({ key, notBefore, every = false }) => {
         const found = data.receiptsByKey
           .get(key)
-          ?.findLast((receipt) => receipt.reusable && receipt.evictedAt === null && receipt.at >= (notBefore ?? 0));
+          ?.findLast(
+            ({ reusable, evictedAt, at }) => (every || (reusable && evictedAt === null)) && at >= (notBefore ?? 0),
+          );
         return found === undefined ? undefined : storedReceipt(found);
       }),
     receiptsByIds: async (ids) =>
@@ -29,10 +31,13 @@ export function callReads(data: MemoryData): CallReads {
       const live = entries(data, runNo).filter((entry) => entry.source === 'live');
       const settled = new Set(live.map((entry) => entry.receiptId));
       return data.receipts
-        .filter(({ runNo: by, id, tool }) => by === runNo && !settled.has(id) && !tool.startsWith('ctx.'))
+        .filter(({ runNo: by, id }) => by === runNo && !settled.has(id))
+        .filter(({ tool, key, callId }) => !tool.startsWith('ctx.') && key !== callId)
         .map(storedReceipt);
     },
-    settledCredits: async (runNo) => entries(data, runNo).reduce((sum, entry) => sum + entry.credits, 0),
+    settledCredits: async (runNo) => creditsOf(entries(data, runNo)),
+    creditsSince: async (at) =>
+      creditsOf(data.runs.flatMap(({ no }) => entries(data, no)).filter((entry) => entry.at >= at)),
   };
 }
 
@@ -63,6 +68,10 @@ export function storedReceipt(receipt: MemoryReceipt): StoredReceipt {
   const { raw, input: _, evictedAt: __, ...rest } = receipt;
   const rawBytes = Buffer.byteLength(raw);
   return { ...rest, raw: rawBytes <= INLINE_RAW_BYTES ? raw : undefined, rawBytes };
+}
+
+function creditsOf(calls: readonly CallEntry[]): number {
+  return calls.reduce((sum, entry) => sum + entry.credits, 0);
 }
 
 function entries(data: MemoryData, runNo: number): readonly CallEntry[] {

@@ -1,4 +1,5 @@
-import type { DatasetReads } from '../port.ts';
+import { addLegCounts, legCountsInOrder } from '../leg-counts.ts';
+import type { DatasetReads, LegCounts } from '../port.ts';
 import type { RowRecord } from '../records.ts';
 import type { MemoryData } from './data.ts';
 
@@ -45,6 +46,7 @@ export function datasetReads(data: MemoryData): DatasetReads {
       }
       return counts;
     },
+    legCounts: async (runNo, datasetNo) => legCounts(data.space(runNo, datasetNo).rows.values()),
     previousFrame: async (play, datasetKey, beforeRunNo) => {
       for (const run of data.runs.slice(0, Math.max(0, beforeRunNo - 1)).reverse()) {
         if (run.play !== play) continue;
@@ -57,6 +59,19 @@ export function datasetReads(data: MemoryData): DatasetReads {
       return undefined;
     },
   };
+}
+
+function legCounts(rows: Iterable<RowRecord>): readonly LegCounts[] {
+  const counts = new Map<string, LegCounts>();
+  for (const { state, trace, cells, credits } of rows)
+    if (state !== 'parked') addLegCounts(counts, { state, legs: lettersOf(trace, cells), rows: 1, credits });
+  return legCountsInOrder(counts);
+}
+
+function lettersOf(trace: string | null, cells: string): string {
+  if (trace === null) return (JSON.parse(cells) as unknown[]).map((cell) => (cell === null ? 'm' : 'h')).join('');
+  const told = JSON.parse(trace) as string | { readonly legs: string };
+  return typeof told === 'string' ? told : told.legs;
 }
 
 function frameChunk(

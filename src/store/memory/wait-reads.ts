@@ -40,7 +40,7 @@ export function waitReads(data: MemoryData): Pick<RunReads, 'waits' | 'answeredS
   };
 }
 
-export function operationReads(data: MemoryData): Pick<CallReads, 'operations'> {
+export function operationReads(data: MemoryData): Pick<CallReads, 'operations' | 'operationsOfBatch'> {
   return {
     operations: async (runNo, datasetNo, ordinals) => {
       const space = data.space(runNo, datasetNo);
@@ -51,6 +51,17 @@ export function operationReads(data: MemoryData): Pick<CallReads, 'operations'> 
       }
       return found;
     },
+    operationsOfBatch: async (runNo, operationKey) =>
+      data
+        .spaces(runNo)
+        .flatMap(({ datasetNo, operations }) =>
+          [...operations].flatMap(([ordinal, at]) =>
+            [...at.values()]
+              .filter((operation) => operation.batch !== null && operation.operationKey === operationKey)
+              .map((operation) => ({ ...withoutAttempt(operation), place: { datasetNo, ordinal } })),
+          ),
+        )
+        .sort((a, b) => (a.batch?.index ?? 0) - (b.batch?.index ?? 0)),
   };
 }
 

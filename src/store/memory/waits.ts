@@ -61,7 +61,7 @@ export function expireWait(data: MemoryData, write: WriteOf<'expire'>, undo: Und
     delete write.stored;
   });
   if (wait.state === 'open') {
-    const parked = wait.kind === 'event' && wait.policy === 'park';
+    const parked = wait.kind === 'event' && wait.policy === 'park' && write.dropped !== true;
     wait = parked ? { ...wait, deadline: null } : { ...wait, state: 'timedOut', settledAt: write.at };
     settle(data, undo, wait);
   }

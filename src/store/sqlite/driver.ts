@@ -4,6 +4,8 @@ import type { DatabaseSync } from 'node:sqlite';
 
 export type SqlValue = string | number | null | Uint8Array;
 
+export const IN_MEMORY = ':memory:';
+
 /** A prepared statement with positional parameters. */
 export interface Statement {
   run(...values: SqlValue[]): { readonly changes: number | bigint };
@@ -18,12 +20,14 @@ export class Database {
   readonly #statements = new Map<string, Statement>();
   readonly #tupleStatements = new Map<string, Statement>();
 
-  /** Opens or makes the file (mode 0600, its folder 0700). Throws the binding's own errors. */
-  constructor(path: string) {
+  /** Opens or makes the file (mode 0600, its folder 0700), or one in memory. Throws the binding's own errors. */
+  constructor(path: string | typeof IN_MEMORY) {
     this.path = path;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // SQLite gives its -wal and -shm files the mode of the database file.
-    if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    if (path !== IN_MEMORY) {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      // SQLite gives its -wal and -shm files the mode of the database file.
+      if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+    }
     this.#connection = new (loadSqlite().DatabaseSync)(path, { enableForeignKeyConstraints: false });
   }
 

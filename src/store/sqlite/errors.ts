@@ -23,19 +23,25 @@ export function isBusy(error: unknown): boolean {
   return ((resultCode(error) ?? 0) & 0xff) === BUSY;
 }
 
+/** True where another process did not let go of the lock. */
+export function isHeld(error: unknown): boolean {
+  return error instanceof CallsheetError && error.code === 'STORE_HELD';
+}
+
 /** True where trying single units of a failed group cannot do better than the group did. */
 export function isHopeless(error: unknown): boolean {
-  return (
-    error instanceof CallsheetError &&
-    (error.code === 'STORE_HELD' || error.code === 'STORE_READ_ONLY' || error.code === 'STORE_CORRUPT')
-  );
+  if (isHeld(error)) return true;
+  return error instanceof CallsheetError && (error.code === 'STORE_READ_ONLY' || error.code === 'STORE_CORRUPT');
 }
 
 /** The error for a database whose lock was not to be had for `ms`. */
 export function heldError(path: string, ms: number, cause: unknown): CallsheetError {
+  const seconds = Math.round(ms / 1000);
   return new CallsheetError(
     'STORE_HELD',
-    `Another process has held the database ${path} for more than ${Math.round(ms / 1000)} s.`,
+    seconds === 0
+      ? `Another process still holds the database ${path}.`
+      : `Another process has held the database ${path} for more than ${seconds} s.`,
     {
       cause,
       retryable: true,

@@ -71,7 +71,8 @@ verifies(
       { no: 1, name: '0001-initial', release: '1.0.0' },
       { no: 2, name: '0002-waits', release: '1.0.0' },
       { no: 3, name: '0003-no-input-digests', release: '1.0.0' },
-      { no: 4, name: 'more', release: '2.0.0' },
+      { no: 4, name: '0004-batches', release: '1.0.0' },
+      { no: 5, name: 'more', release: '2.0.0' },
     ]);
     db.close();
   },

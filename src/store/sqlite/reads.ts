@@ -2,16 +2,18 @@ import type { CallReads, DatasetReads, ReportReads, RunReads } from '../port.ts'
 import { answeredSince } from './read/answered-since.ts';
 import { boundaries, boundariesOfRun } from './read/boundaries.ts';
 import { childRuns } from './read/child-runs.ts';
+import { creditsSince } from './read/credits-since.ts';
 import { events } from './read/events.ts';
 import { failedCalls } from './read/failed-calls.ts';
 import { frameChunk } from './read/frame-chunk.ts';
 import { frames } from './read/frames.ts';
 import { hitRate } from './read/hit-rate.ts';
 import { journal } from './read/journal.ts';
+import { legCounts } from './read/leg-counts.ts';
 import { listReceipts, receipt } from './read/list-receipts.ts';
 import { listRuns } from './read/list-runs.ts';
 import { openWaits } from './read/open-waits.ts';
-import { operations, operationsOfRun } from './read/operations.ts';
+import { operations, operationsOfBatch, operationsOfRun } from './read/operations.ts';
 import { previousFrame } from './read/previous-frame.ts';
 import { receiptRaw } from './read/receipt-raw.ts';
 import { receiptsByIds } from './read/receipts-by-ids.ts';
@@ -34,8 +36,10 @@ export function callReads(reader: Reader): CallReads {
     receiptRaw: (id) => receiptRaw(reader, id),
     journal: (runNo, datasetNo, ordinals) => journal(reader, { runNo, datasetNo, ordinals }),
     operations: (runNo, datasetNo, ordinals) => operations(reader, { runNo, datasetNo, ordinals }),
+    operationsOfBatch: (runNo, operationKey) => operationsOfBatch(reader, runNo, operationKey),
     unsettledReceipts: (runNo) => unsettledReceipts(reader, runNo),
     settledCredits: (runNo) => settledCredits(reader, runNo),
+    creditsSince: (at) => creditsSince(reader, at),
   };
 }
 
@@ -59,6 +63,7 @@ export function datasetReads(reader: Reader): DatasetReads {
     rows: (runNo, datasetNo, range) => rows(reader, { runNo, datasetNo, ...range }),
     rowStates: (runNo, datasetNo, ...[from, to]) => rowStates(reader, { runNo, datasetNo, from, to }),
     rowCounts: (runNo, datasetNo) => rowCounts(reader, { runNo, datasetNo }),
+    legCounts: (runNo, datasetNo) => legCounts(reader, { runNo, datasetNo }),
     previousFrame: (play, datasetKey, beforeRunNo) => previousFrame(reader, { play, datasetKey, beforeRunNo }),
   };
 }

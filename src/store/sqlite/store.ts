@@ -2,7 +2,7 @@ import { Turnstile } from '../../scope/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import type { CallReads, DatasetReads, ReportReads, RunReads, Store, Unit, UnitOutcome } from '../port.ts';
 import type { Database } from './driver.ts';
-import { isHopeless, storeError } from './errors.ts';
+import { isHeld, isHopeless, storeError } from './errors.ts';
 import { KeyIndex } from './key-index.ts';
 import { LargeRaws } from './large-raws.ts';
 import { createReader } from './reader.ts';
@@ -11,6 +11,8 @@ import { breathe, type WaitOptions, whenFree } from './waiting.ts';
 import { Writer } from './writer.ts';
 
 const PROBE_BYTES = 65_536;
+/** How long a write waits for a lock for which one before it has waited in vain (ms). */
+const STILL_HELD_MS = 250;
 const DONE: UnitOutcome = { ok: true };
 
 export interface SqliteStoreParts extends WaitOptions {
@@ -28,6 +30,7 @@ export interface SqliteStoreParts extends WaitOptions {
  *  1. A transaction opens and ends within one turn of the event loop, so no read ever sees half of one.
  *  2. Groups are committed one at a time, in the order of `commit` calls.
  *  3. An outcome that says ok is on disk (synchronous=FULL).
+ *  4. A lock that is not let go is waited for once, not by every group in a row.
  */
 export class SqliteStore implements Store {
   readonly calls: CallReads;
@@ -41,6 +44,8 @@ export class SqliteStore implements Store {
   readonly #writer: Writer;
   readonly #turnstile = new Turnstile();
   #closed = false;
+  /** A write has waited for the lock in vain, and none has been made since. */
+  #held = false;
 
   constructor(db: Database, parts: SqliteStoreParts) {
     this.#db = db;
@@ -62,7 +67,7 @@ export class SqliteStore implements Store {
   probe(): Promise<boolean> {
     return this.#turnstile.pass(async () => {
       try {
-        await whenFree(() => this.#writeProbe(), this.#wait);
+        await this.#whenFree(() => this.#writeProbe());
         return true;
       } catch {
         return false;
@@ -82,7 +87,7 @@ export class SqliteStore implements Store {
       if (this.#closed) throw closedError(this.#db.path);
       if (LargeRaws.in(units)) await this.#large.compress(units);
       await this.#prepare(units);
-      await whenFree(() => this.#transact(units), this.#wait);
+      await this.#whenFree(() => this.#transact(units));
       return Array(units.length).fill(DONE);
     } catch (error) {
       if (units.length === 1 || this.#closed || isHopeless(error)) return units.map(() => ({ ok: false, error }));
@@ -96,7 +101,7 @@ export class SqliteStore implements Store {
     const outcomes: UnitOutcome[] = [];
     for (const unit of units) {
       try {
-        await whenFree(() => this.#transact([unit]), this.#wait);
+        await this.#whenFree(() => this.#transact([unit]));
         outcomes.push(DONE);
       } catch (error) {
         outcomes.push({ ok: false, error });
@@ -104,6 +109,18 @@ export class SqliteStore implements Store {
       await breathe();
     }
     return outcomes;
+  }
+
+  async #whenFree(work: () => void): Promise<void> {
+    const { heldAfterMs } = this.#wait;
+    const wait = this.#held ? { ...this.#wait, heldAfterMs: Math.min(STILL_HELD_MS, heldAfterMs) } : this.#wait;
+    try {
+      await whenFree(work, wait);
+      this.#held = false;
+    } catch (error) {
+      if (isHeld(error)) this.#held = true;
+      throw error;
+    }
   }
 
   /** Takes in what other processes wrote, before the lock is held and in pieces. */

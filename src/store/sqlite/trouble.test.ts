@@ -152,6 +152,31 @@ describe('a database that another process holds', () => {
     await store.close();
   });
 
+  verifies('STORE-HELD-1', 'is waited for once: what is written after that in vain fails soon', async () => {
+    const clock = new VirtualClock();
+    const store = await open(clock);
+    const holder = new Database(path);
+    holder.begin();
+    const codes: unknown[] = [];
+    for (const first of [10, 20, 30, 40])
+      void store.commit(receipts(2, first)).then((outcomes) => {
+        codes.push(...outcomes.map((outcome) => (outcome.ok ? 'ok' : (outcome.error as { code?: string }).code)));
+      });
+    await clock.advance(11_500);
+    expect(codes).toEqual(Array(8).fill('STORE_HELD'));
+    holder.rollback();
+    expect(await store.probe()).toBe(true);
+    // From then on it is waited for as before.
+    holder.begin();
+    const patient = store.commit(receipts(1, 50));
+    await clock.advance(9_000);
+    holder.commit();
+    await clock.advance(100);
+    expect(await patient).toEqual([{ ok: true }]);
+    holder.close();
+    await store.close();
+  });
+
   verifies('STORE-HELD-1', 'is written to as soon as it is let go, in the order of the commits', async () => {
     const clock = new VirtualClock();
     const store = await open(clock);

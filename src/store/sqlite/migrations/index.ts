@@ -1,6 +1,7 @@
 import { initial } from './0001-initial.ts';
 import { waits } from './0002-waits.ts';
 import { noInputDigests } from './0003-no-input-digests.ts';
+import { batches } from './0004-batches.ts';
 
 export interface Migration {
   readonly no: number;
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { no: 1, name: '0001-initial', sql: initial },
   { no: 2, name: '0002-waits', sql: waits },
   { no: 3, name: '0003-no-input-digests', sql: noInputDigests },
+  { no: 4, name: '0004-batches', sql: batches },
 ];

@@ -1,5 +1,5 @@
 import type { Place } from '../../../scope/index.ts';
-import type { OperationRecord } from '../../records.ts';
+import type { BatchPlace, OperationRecord } from '../../records.ts';
 import { operationState, outcome } from '../codes.ts';
 import type { Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';
@@ -19,6 +19,7 @@ interface OperationRow {
   readonly label: string;
   readonly path: string;
   readonly answer: string | null;
+  readonly batch: string | null;
 }
 
 /** An answer in the journal is what became of the operation; a failure may be the doubt itself. */
@@ -28,6 +29,8 @@ export const NOT_JOURNALLED = `NOT EXISTS (SELECT 1 FROM calls
 const AT_PLACE = 'SELECT * FROM operations WHERE place = ? ORDER BY call_id';
 const IN_SPACE = `SELECT * FROM operations WHERE place >= ? AND place < ? AND ${NOT_JOURNALLED}
   ORDER BY place, at, call_id LIMIT ?`;
+
+const OF_BATCH = 'SELECT * FROM operations WHERE run_no = ? AND operation_key = ? AND batch IS NOT NULL';
 
 /** All operations of the rows named; rows without any are not in the map. */
 export function operations(
@@ -63,6 +66,25 @@ export function operationsOfRun(
   });
 }
 
+/** In their order in the batch. */
+export function operationsOfBatch(
+  reader: Reader,
+  runNo: number,
+  operationKey: string,
+): Promise<readonly (OperationRecord & { readonly place: Place })[]> {
+  return reader.read(() => {
+    const rows = reader.db.all<OperationRow>(OF_BATCH, runNo, operationKey);
+    const found = reader.spaces
+      .ofRun(runNo)
+      .flatMap(({ datasetNo, start, end }) =>
+        rows
+          .filter(({ place }) => place >= start && place < end)
+          .map((row) => ({ ...operationRecord(row), place: { datasetNo, ordinal: ordinalOf(row.place) } })),
+      );
+    return found.sort((a, b) => (a.batch?.index ?? 0) - (b.batch?.index ?? 0));
+  });
+}
+
 function operationRecord(row: OperationRow): OperationRecord {
   return {
     callId: row.call_id,
@@ -77,6 +99,7 @@ function operationRecord(row: OperationRow): OperationRecord {
     refusals: row.refusals,
     waitUntil: row.wait_until,
     answer: row.answer,
+    batch: row.batch === null ? null : (JSON.parse(row.batch) as BatchPlace),
     at: row.at,
   };
 }

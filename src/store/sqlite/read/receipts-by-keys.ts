@@ -26,7 +26,7 @@ function newestFitting(reader: Reader, queries: readonly ReceiptQuery[]): readon
       const query = queries[index];
       if (row !== undefined && query !== undefined && fits(row, query)) {
         const receipt = storedReceipt(row, reader.origins);
-        if (receipt.reusable) {
+        if (receipt.reusable || query.every === true) {
           found[index] = receipt;
           return false;
         }
@@ -38,5 +38,5 @@ function newestFitting(reader: Reader, queries: readonly ReceiptQuery[]): readon
 }
 
 function fits([, , at, , key, , evictedAt]: ReceiptRow, query: ReceiptQuery): boolean {
-  return key === query.key && evictedAt === null && at >= (query.notBefore ?? 0);
+  return key === query.key && (evictedAt === null || query.every === true) && at >= (query.notBefore ?? 0);
 }

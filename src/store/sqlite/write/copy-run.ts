@@ -22,9 +22,9 @@ const ROWS_BUT = `${ROWS} AND place - ? NOT IN (SELECT value FROM json_each(?))`
  * doubt.
  */
 const OPERATIONS = `INSERT OR REPLACE INTO operations (place, call_id, run_no, attempt, state, tries, refusals, wait_until,
-    at, site, input_digest, operation_key, tool, label, path, answer)
+    at, site, input_digest, operation_key, tool, label, path, answer, batch)
   SELECT place + ?, call_id, ?, 0, state, tries, refusals, wait_until,
-    at, site, input_digest, operation_key, tool, label, path, answer FROM operations
+    at, site, input_digest, operation_key, tool, label, path, answer, batch FROM operations
   WHERE place >= ? AND place < ? AND state <> ${operationState.number('notDone')}
     AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.place = operations.place AND calls.call_id = operations.call_id
       AND (calls.outcome <> ${outcome.number('failed')} OR operations.state = ${operationState.number('retrying')}))`;

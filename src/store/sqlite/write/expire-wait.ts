@@ -18,7 +18,7 @@ export function expireWait(db: Database, spaces: Spaces, write: WriteOf<'expire'
   if (wait === undefined) throw waitMissing(key);
   if (wait.state !== OPEN) {
     write.stored = waitRecord(wait, place);
-  } else if (wait.kind === 'event' && wait.policy === 'park') {
+  } else if (wait.kind === 'event' && wait.policy === 'park' && write.dropped !== true) {
     db.run(PARK, wait.no);
     write.stored = { ...waitRecord(wait, place), deadline: null };
   } else {

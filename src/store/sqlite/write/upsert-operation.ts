@@ -5,12 +5,12 @@ import type { Spaces } from '../spaces.ts';
 
 /** What somebody said was done stays so; what was not done, a later attempt may do again. */
 const UPSERT = `INSERT INTO operations (place, call_id, run_no, attempt, state, tries, refusals, wait_until, at, site,
-  input_digest, operation_key, tool, label, path, answer)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  input_digest, operation_key, tool, label, path, answer, batch)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (place, call_id) DO UPDATE SET attempt = excluded.attempt, state = excluded.state, tries = excluded.tries,
     refusals = excluded.refusals, wait_until = excluded.wait_until, at = excluded.at, site = excluded.site,
     input_digest = excluded.input_digest, operation_key = excluded.operation_key, tool = excluded.tool,
-    label = excluded.label, path = excluded.path, answer = excluded.answer
+    label = excluded.label, path = excluded.path, answer = excluded.answer, batch = excluded.batch
   WHERE operations.state IN (${operationState.number('intended')}, ${operationState.number('retrying')})
     OR (operations.state = ${operationState.number('notDone')} AND excluded.attempt > operations.attempt)`;
 
@@ -35,5 +35,6 @@ export function upsertOperation(db: Database, spaces: Spaces, write: WriteOf<'op
     operation.label,
     operation.path,
     operation.answer,
+    operation.batch === null ? null : JSON.stringify(operation.batch),
   );
 }

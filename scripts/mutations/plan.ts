@@ -1,0 +1,111 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: source text that is looked for
+import type { Mutation } from '../mutation.ts';
+
+/** Plans, provenance, and what people see of limits and money. */
+export const PLAN: readonly Mutation[] = [
+  {
+    breaks: ['PLAN-EXPECTED-1'],
+    file: 'report/forecast.ts',
+    from: 'return call === undefined || call.isNew !== isShared;',
+    to: 'return true;',
+    why: 'rows whose questions others ask are expected to cost as much as those',
+  },
+  {
+    breaks: ['PLAN-EXPECTED-1'],
+    file: 'report/forecast.ts',
+    from: '  return share * inPool + (1 - share) * evenly;',
+    to: '  return evenly;',
+    why: 'a plan for 5,000 people of few companies asks for each company again',
+  },
+  {
+    breaks: ['PLAN-EXPECTED-1'],
+    file: 'report/plan-legs.ts',
+    from: 'const calls = Math.max(0, cut.rows * callsPerRow - known);',
+    to: 'const calls = cut.rows * callsPerRow;',
+    why: 'the call that a row stands at is expected twice',
+  },
+  {
+    breaks: ['PLAN-BOUNDS-1'],
+    file: 'report/plan-legs.ts',
+    from: 'cut.rows * mostOf(this.#pilot?.rows ?? [], isThere) - known)',
+    to: 'cut.rows - known)',
+    why: 'a leg that calls a tool twice costs more than the most',
+  },
+  {
+    breaks: ['PLAN-BOUNDS-1'],
+    file: 'report/plan-legs.ts',
+    from: " || cost?.per === 'result' || experience.hasFailed(toolId);",
+    to: " || cost?.per === 'result';",
+    why: 'a run over a provider that is down costs less than the least',
+  },
+  {
+    breaks: ['PLAN-BLIND-1'],
+    file: 'report/plan.ts',
+    from: 'if (counts.isCutShort || beyond.length > 0 || counted',
+    to: 'if (beyond.length > 0 || counted',
+    why: 'a plan that came no further than the first call counts as the whole run, and nobody is asked',
+  },
+  {
+    breaks: ['PROVENANCE-REJECTED-1'],
+    file: 'dataset/program.ts',
+    from: '    if (unused.has(name)) place.sink.rejected(firstLeg, legCount);\n',
+    to: '    if (unused.size > 9) place.sink.rejected(firstLeg, legCount);\n',
+    why: 'a mail that the checker refused is shown as the one that was found',
+  },
+  {
+    breaks: ['PROVENANCE-REJECTED-1'],
+    file: 'dataset/found.ts',
+    from: '      used.push(...(this.#reads.get(step) ?? []));\n',
+    to: '',
+    why: 'the domain that the finder went by is shown as thrown away',
+  },
+  {
+    breaks: ['PROVENANCE-CREDITS-1'],
+    file: 'report/provenance.ts',
+    from: 'rounded(own.reduce((sum, { credits }) => sum + credits, 0))',
+    to: '(call?.credits ?? 0)',
+    why: 'a cell of two calls shows the price of one',
+  },
+  {
+    breaks: ['LEGS-RESUMED-1'],
+    file: 'dataset/builder.ts',
+    from: 'legs: kept.map(({ legs, rows }) => ({ outcomes: legOutcomes(legs), rows })),',
+    to: 'legs: [],',
+    why: 'after a resume the legs count from nothing',
+  },
+  {
+    breaks: ['LEGS-RESUMED-1'],
+    file: 'run/attempt.ts',
+    from: '  if (isReplay(run)) counters.paidBefore(await deps.store.report.toolTotals(run.no));\n',
+    to: '',
+    why: 'after a resume the legs have cost nothing yet',
+  },
+  {
+    breaks: ['TIMINGS-1'],
+    file: 'report/timings.ts',
+    from: 'type: TIMINGS_EVENT });',
+    to: "type: 'timing' });",
+    why: 'a slow run does not explain itself',
+  },
+  {
+    breaks: ['GOVERNOR-SHOWN-1'],
+    file: 'report/published.ts',
+    from: 'const next = await after(Math.floor((low + high) / 2));',
+    to: 'const next = undefined as typeof newest;',
+    why: 'runs show has the numbers of an hour ago',
+  },
+  {
+    breaks: ['CLI-LIVE-1'],
+    file: 'cli/live/render.ts',
+    from: "const until = wait.until === null ? '' : untilText(wait.until, now);",
+    to: "const until = '';",
+    why: 'nobody can tell how long a run will wait',
+  },
+  {
+    breaks: ['CLI-ERRORS-2'],
+    file: 'report/errors.ts',
+    from: "(group.retryAt ?? '') < retryAt",
+    to: "(group.retryAt ?? '~') > retryAt",
+    why: 'rows are retried before their provider takes calls again',
+  },
+];

@@ -1,0 +1,103 @@
+import type { Mutation } from '../mutation.ts';
+
+/** Long waits for a provider, and its jobs. */
+export const PUT_OFF: readonly Mutation[] = [
+  {
+    breaks: ['PACE-PARK-1'],
+    file: 'call/permit.ts',
+    from: 'rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,',
+    to: '',
+    why: 'a pool full of rows sits in memory for minutes',
+  },
+  {
+    breaks: ['PACE-PARK-1'],
+    file: 'run/suspension.ts',
+    from: 'return this.#busy.size > 0 || this.#parked.holds;',
+    to: 'return this.#busy.size > 0;',
+    why: 'a run at a terminal ends because its provider has a limit',
+  },
+  {
+    breaks: ['PACE-PARK-1', 'PACE-PARK-2'],
+    file: 'run/waits.ts',
+    from: "if (kind !== 'provider' || state !== 'open' || (deadline ?? 0) > before) continue;",
+    to: 'continue;',
+    why: 'a run is due for ever because of a wait that is over',
+  },
+  {
+    breaks: ['PACE-PARK-2'],
+    file: 'run/put-off.ts',
+    from: 'const stands = await waits.arm(scope, { ...wait, key });',
+    to: "const stands = { state: 'open' };",
+    why: 'a process that dies forgets until when its rows wait',
+  },
+  {
+    breaks: ['PACE-PARK-3'],
+    file: 'call/execute.ts',
+    from: 'if (error instanceof PutOff) await run.putOff(question, error.until);',
+    to: '',
+    why: 'a row that a provider puts off is never heard of again',
+  },
+  {
+    breaks: ['JOB-POLL-1'],
+    file: 'call/job.ts',
+    from: "if (reading?.status === 'pending') return 'pending';",
+    to: '',
+    why: 'a job that is at work counts as one that found nothing',
+  },
+  {
+    breaks: ['JOB-HANDLE-1'],
+    file: 'call/job.ts',
+    from: 'return answer === undefined ? undefined : startedOf(asked, answer);',
+    to: 'return undefined;',
+    why: 'a crash starts every job a second time',
+  },
+  {
+    breaks: ['JOB-HANDLE-1'],
+    file: 'call/job.ts',
+    from: 'reading === undefined ? [write] : [write, forget]',
+    to: '[write]',
+    why: 'a later question takes the job of an earlier one',
+  },
+  {
+    breaks: ['JOB-HANDLE-2'],
+    file: 'tool/job-tool.ts',
+    from: "  if (typeof handle === 'string' && handle !== '') return handle;",
+    to: '  return String(handle);',
+    why: "a job named 'undefined' is polled",
+  },
+  {
+    breaks: ['JOB-PARK-1'],
+    file: 'call/job.ts',
+    from: 'if (job.intervalMs > ROW_WAIT_MS && question.scope.inRow) {',
+    to: 'if (job.intervalMs < 0) {',
+    why: 'a job of an hour holds its row in memory',
+  },
+  {
+    breaks: ['JOB-END-1'],
+    file: 'call/job.ts',
+    from: 'if (clock.now() - started.at >= job.timeoutMs) throw overdue(asked, started);',
+    to: '',
+    why: 'a job that never ends is polled for ever',
+  },
+  {
+    breaks: ['EVENT-TOOL-PROVED-1'],
+    file: 'call/acquire.ts',
+    from: '  if (isProved(run, question)) {',
+    to: '  if (question.callId === undefined) {',
+    why: 'a card that was paid for and answered is shown as free and in doubt',
+  },
+  {
+    breaks: ['STORE-WAITS-2'],
+    file: 'store/sqlite/write/expire-wait.ts',
+    from: ' && write.dropped !== true',
+    to: '',
+    why: 'a run waits for an answer to what was never asked',
+  },
+  {
+    breaks: ['JOB-CALLER-1'],
+    file: 'call/question.ts',
+    from: 'const tool = asked.startOnly ? startOf(known, asked) : known;',
+    to: 'const tool = known;',
+    why: 'a play that polls by hand waits for the job',
+  },
+];

@@ -1,0 +1,85 @@
+import type { OperationRecord } from '../store/index.ts';
+import { joined, recalled } from './batch-gather.ts';
+import { MemberFailed } from './batch-member.ts';
+import type { MemberEnd } from './batch-seat.ts';
+import { ContractBroken } from './contract.ts';
+import { type Bought, deliverQuestion, failedTry, wentOn } from './deliver.ts';
+import type { CallRun } from './env.ts';
+import { type CallFailure, doubtError } from './failure.ts';
+import { type Found, NotAnswered } from './found.ts';
+import { keepOperation } from './intent.ts';
+import type { Question } from './question.ts';
+import { type Tries, triesAfter } from './tries.ts';
+
+/**
+ * The answer to a question that goes out together with others; what was bought for it alone where there are none and its
+ * tool has a request for one. Rejects with `NotAnswered`.
+ *
+ * @param before how far an earlier attempt had come with it
+ */
+export async function buyInBatch(
+  run: CallRun,
+  question: Question,
+  before: OperationRecord | undefined,
+): Promise<Found | Bought> {
+  const began = run.process.clock.monotonic();
+  let so = before === undefined ? undefined : await wentOn(run, question.scope, before);
+  const sent = sentBefore(run, question, before);
+  let end = sent === undefined ? undefined : await recalled(run, question, sent);
+  for (;;) {
+    end ??= await joined(run, question, so);
+    if (end.kind === 'alone') return deliverQuestion(run, question, end.so);
+    if (end.kind === 'failed') throw new NotAnswered(end.failure, { ...end, source: 'live' });
+    if (!(end.read instanceof MemberFailed)) return foundIn(run, end);
+    so ??= triesAfter({ tries: 0, refusals: 0 });
+    so.refusals = Math.max(so.refusals, end.refusals);
+    const failure = await failedMember(run, question, { so, failure: end.read.failure });
+    if (failure !== undefined) {
+      const durationMs = run.process.clock.monotonic() - began;
+      const { receiptId } = end.answer;
+      throw new NotAnswered(failure, { tries: so.sent, refusals: so.refusals, durationMs, source: 'live', receiptId });
+    }
+    run.assertGoing();
+    end = undefined;
+  }
+}
+
+/** The record of a batch that an attempt which died may have sent with this question in it. */
+function sentBefore(
+  run: CallRun,
+  { shared, tool, inputDigest }: Question,
+  before: OperationRecord | undefined,
+): OperationRecord | undefined {
+  if (before?.batch != null) return before.state === 'retrying' ? before : undefined;
+  // Another row may have asked it there; it must be the same request to the provider.
+  return shared ? run.journal.takeSent(tool.id, inputDigest) : undefined;
+}
+
+function foundIn(run: CallRun, { answer, read, credits }: MemberEnd & { kind: 'answered' }): Found {
+  const charge = (real: number): void => {
+    if (real !== credits) run.budget.resolveUnknown(0, real - credits);
+  };
+  const found = { answer, source: 'live', bill: { charge } } as const;
+  // Whoever finishes the call says what is wrong with it.
+  return read instanceof MemberFailed || read instanceof ContractBroken ? found : { ...found, reading: read };
+}
+
+/** Undefined once it may be asked again. */
+async function failedMember(
+  run: CallRun,
+  question: Question,
+  { so, failure }: { readonly so: Tries; readonly failure: CallFailure },
+): Promise<CallFailure | undefined> {
+  // It would go out with others, and so under another key: nothing protects it from being done twice.
+  if (failure.ending === 'ambiguous' && question.effect === 'write')
+    return { ...failure, error: doubtError(question, `${failure.message}.`) };
+  const { changes: secretChanges } = run.rereads;
+  return failedTry(run, question, {
+    carrier: { keep: keepOperation },
+    so,
+    delivered: failure,
+    secretChanges,
+    // The provider took the batch, so that no gate holds the member back.
+    waits: 'backoff',
+  });
+}

@@ -1,0 +1,193 @@
+import type { Permit } from '../governor/index.ts';
+import { Halted } from '../scope/index.ts';
+import { OutOfCreditsError } from '../sdk/index.ts';
+import type { OperationRecord } from '../store/index.ts';
+import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
+import { BatchLoad } from './batch-load.ts';
+import { keepBatch } from './batch-record.ts';
+import type { Member } from './batch-seat.ts';
+import { deliveryBy } from './deliver.ts';
+import type { CallRun } from './env.ts';
+import { keepOperations, type Progress } from './intent.ts';
+import { putOff, ROW_WAIT_MS } from './permit.ts';
+import { operationKeyFor } from './question.ts';
+import { type Tries, triesAfter } from './tries.ts';
+
+const deliverBatch = deliveryBy<BatchLoad>({
+  permit,
+  operationKey: (run, load, refusals) => load.key(run, refusals),
+  announce,
+  keep,
+});
+
+/**
+ * Sends a batch until each of its members has its ending. Never rejects.
+ *
+ * Where it is refused for what may be one member's fault, its halves go out instead, each an operation of its own, down to
+ * single questions.
+ *
+ * @param so how often its members were tried before
+ */
+export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<void> {
+  const [first, second] = load.members;
+  if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of)) {
+    first.end({ kind: 'alone', so: so === undefined ? undefined : { ...so } });
+    return;
+  }
+  try {
+    const bought = await deliverBatch(run, load, so === undefined ? undefined : { ...so });
+    if (bought.answered) return await keepBatch(run, load, bought);
+    const { failure, tries, refusals, durationMs } = bought;
+    if (load.members.length > 1 && mayBeOnes(failure)) {
+      const afresh = triesAfter({ tries: 0, refusals });
+      await Promise.all(halves(load).map((half) => ship(run, half, afresh)));
+    } else for (const member of load.members) member.end({ kind: 'failed', failure, tries, refusals, durationMs });
+  } catch (error) {
+    for (const member of load.members) member.fail(error);
+  }
+}
+
+function hasOwnRequest(tool: CatalogueTool): boolean {
+  const { request, run } = tool.definition as { readonly request?: unknown; readonly run?: unknown };
+  return request !== undefined || run !== undefined;
+}
+
+const ONES_STATUSES: readonly unknown[] = [400, 413, 422];
+const ONES_ERRORS: readonly unknown[] = ['TOOL_THREW', 'TOOL_DEFINITION_INVALID'];
+
+/** True for a refusal that a single member, or their number, may be the cause of. A function that throws has no status. */
+function mayBeOnes({ ending, status, error }: Failure): boolean {
+  if (ending !== 'rejected') return false;
+  return error === undefined
+    ? status === undefined || ONES_STATUSES.includes(status)
+    : ONES_ERRORS.includes(error.code);
+}
+
+function halves(load: BatchLoad): readonly BatchLoad[] {
+  const middle = Math.ceil(load.members.length / 2);
+  return [load.members.slice(0, middle), load.members.slice(middle)].map((members) => loadOf(load, members));
+}
+
+function loadOf({ of: tool, effect }: BatchLoad, members: readonly Member[]): BatchLoad {
+  const batch = batchOf(tool);
+  if (batch === undefined) throw new Error(`${tool.id} sends no batches`);
+  return new BatchLoad({ tool, batch, effect }, members);
+}
+
+/**
+ * One permit for all, with the credits of all reserved. Where the budget has no room for all of them, as many go out as do
+ * fit, and the others ask for a permit of their own: none waits, or is refused, for what its neighbours may cost.
+ */
+async function permit(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<Permit> {
+  load.refusals = so?.refusals ?? 0;
+  const isBound = load.isBound(so);
+  for (;;) {
+    const { limit, settled, reserved } = run.budget.snapshot();
+    const room = limit === null ? 0 : roomFor(load.of, limit - settled - reserved);
+    if (room > 0 && !isBound) shrink(run, load, { room, so });
+    const [first] = load.members;
+    if (first === undefined) throw new Halted('nobody waits for this batch any more');
+    try {
+      return withoutTheGone(run, await permitOf(run, load, first), { load, so });
+    } catch (error) {
+      if (!(error instanceof OutOfCreditsError) || load.members.length === 1 || isBound) throw error;
+      // At least one asks, so that the error is that of a single call.
+      const fitting = Math.max(1, roomFor(load.of, leftBy(error)));
+      shrink(run, load, { room: Math.min(fitting, load.members.length - 1), so });
+    }
+  }
+}
+
+/** The members behind the first so many ask for a permit of their own. */
+function shrink(
+  run: CallRun,
+  load: BatchLoad,
+  { room, so }: { readonly room: number; readonly so: Tries | undefined },
+): void {
+  if (room >= load.members.length) return;
+  const rest = loadOf(load, load.members.slice(room));
+  load.members = load.members.slice(0, room);
+  // Who comes first asks first.
+  queueMicrotask(() => void ship(run, rest, so));
+}
+
+/** What a budget that refused has, once nothing else is under way. */
+function leftBy({ details }: OutOfCreditsError): number {
+  const { limit, settled } = details as { readonly limit?: number; readonly settled?: number };
+  return limit === undefined || settled === undefined ? 0 : limit - settled;
+}
+
+/** How many calls of a tool so many credits are enough for. */
+function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
+  return maxCredits <= 0 ? 0 : Math.floor(Math.round(credits * 1e6) / Math.round(maxCredits * 1e6));
+}
+
+async function permitOf(run: CallRun, { of, tool, members }: BatchLoad, { asked }: Member): Promise<Permit> {
+  run.assertGoing();
+  const isParkable = members.every(({ asked: { place } }) => place.datasetNo !== 0);
+  try {
+    return await run.process.governor.permit({
+      account: tool.account,
+      runId: run.runId,
+      maxCredits: members.length * of.maxCredits,
+      budget: run.budget,
+      signal: run.halt,
+      rowWaitMs: isParkable ? ROW_WAIT_MS : undefined,
+      unlimited: tool.isFunction,
+      tool: of.id,
+      operation: asked.label,
+    });
+  } catch (error) {
+    return putOff(error);
+  }
+}
+
+/** The run may have ended, or a member's row come to wait for something, while the batch waited for its turn. */
+function withoutTheGone(
+  run: CallRun,
+  granted: Permit,
+  { load, so }: { readonly load: BatchLoad; readonly so: Tries | undefined },
+): Permit {
+  try {
+    run.assertGoing();
+    if (load.isRecalled || load.isBound(so)) return granted;
+    const isHere = ({ asked }: Member): boolean => asked.scope === undefined || asked.scope.gate.state === 'open';
+    for (const member of load.members)
+      if (!isHere(member)) member.fail(new Halted('the scope waits, and this call had not begun'));
+    load.members = load.members.filter(isHere);
+    if (load.members.length === 0) throw new Halted('every member waits for something else');
+    return granted;
+  } catch (error) {
+    granted.release();
+    throw error;
+  }
+}
+
+/** A batch that may have to go out again as it is, or must not, is on record before it goes out. */
+function announce(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<void> | undefined {
+  if (!load.isRecorded) return undefined;
+  const { counted: tries = 0, refusals = 0 } = so ?? {};
+  if (load.isRepeatable && load.recordedAs === load.key(run, refusals)) return undefined;
+  const state = load.isRepeatable ? 'retrying' : 'intended';
+  return keep(run, load, { state, tries, refusals, waitUntil: null });
+}
+
+/** Each member's own record says how far all have come, and where it stands in the batch. */
+async function keep(run: CallRun, load: BatchLoad, progress: Progress): Promise<void> {
+  const size = load.members.length;
+  const key = load.key(run, progress.refusals);
+  const at = run.process.clock.now();
+  const operationOf = ({ asked }: Member, index: number): OperationRecord => {
+    const { callId, site, path, label, inputDigest, inputText: input, subject } = asked;
+    return {
+      ...{ callId, site, path, label, tool: load.of.id, inputDigest, ...progress, answer: null, at },
+      operationKey: load.isRecorded ? key : operationKeyFor(run.runId, progress.refusals, [subject]),
+      batch: load.isRecorded ? { index, size, input } : null,
+    };
+  };
+  await keepOperations(
+    run,
+    load.members.map((member, index) => ({ place: member.asked.place, operation: operationOf(member, index) })),
+  );
+  load.recordedAs = key;
+}

@@ -1,0 +1,38 @@
+import type { AnswerSource } from '../sdk/index.ts';
+import type { Failure } from '../tool/index.ts';
+import type { Answer } from './answer.ts';
+import type { Reading } from './contract.ts';
+
+/** An answer and how this call came by it. */
+export interface Found {
+  readonly answer: Answer;
+  readonly source: AnswerSource;
+  /** Where the answer had to be read on the way here. */
+  readonly reading?: Reading;
+  /** Takes the real cost off what was reserved; nothing where the answer cost nothing. */
+  readonly bill?: { charge(credits: number): void };
+}
+
+/** An operation ended without an answer. */
+export class NotAnswered extends Error {
+  readonly failure: Failure;
+  readonly tries: number;
+  readonly durationMs: number;
+  readonly source: AnswerSource;
+  /** How often the provider has definitely refused it. */
+  readonly refusals: number;
+  /** Where the provider answered, but not this question: the receipt that says so. */
+  readonly receiptId: number | null;
+  constructor(
+    failure: Failure,
+    facts: { tries: number; refusals: number; durationMs: number; source: AnswerSource; receiptId?: number },
+  ) {
+    super(failure.message);
+    this.failure = failure;
+    this.tries = facts.tries;
+    this.durationMs = facts.durationMs;
+    this.source = facts.source;
+    this.refusals = facts.refusals;
+    this.receiptId = facts.receiptId ?? null;
+  }
+}

@@ -1,0 +1,179 @@
+import { digest, IDENTITY_FORMAT, PutOff, sleep } from '../scope/index.ts';
+import type { JsonValue, ToolResponseView } from '../sdk/index.ts';
+import type { OperationRecord, Write } from '../store/index.ts';
+import {
+  answerText,
+  type Failure,
+  handleIn,
+  type Job,
+  jobPollTool,
+  jobStartTool,
+  type RawAnswer,
+} from '../tool/index.ts';
+
+import type { Answer } from './answer.ts';
+import { ContractBroken, type Reading, readAnswer } from './contract.ts';
+import { deliver } from './deliver.ts';
+import type { CallRun } from './env.ts';
+import { type Found, NotAnswered } from './found.ts';
+import type { StartedJob } from './open-jobs.ts';
+import { ROW_WAIT_MS } from './permit.ts';
+import type { Question } from './question.ts';
+import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
+
+interface Asked {
+  readonly run: CallRun;
+  readonly question: Question;
+  readonly job: Job;
+}
+
+/** The job that this very call has started, in this attempt or in one that died. */
+export async function ongoingJob(asked: Asked): Promise<StartedJob | undefined> {
+  const { run, question } = asked;
+  const open = run.openJobs.ofCall(question.callId);
+  if (open !== undefined) return open;
+  const paid = run.journal.takeUnsettled(question.callId, jobStartTool(question.tool, asked.job).id);
+  const answer = paid === undefined ? undefined : await run.process.lookup.hydrate(paid.receipt);
+  return answer === undefined ? undefined : startedOf(asked, answer);
+}
+
+/**
+ * Starts the job, unless one that answers this question is under way.
+ *
+ * @param before how far an earlier attempt had come with starting it
+ */
+export async function startJob(asked: Asked, before: OperationRecord | undefined): Promise<StartedJob> {
+  const { run, question } = asked;
+  const start = startQuestion(asked);
+  const known = start.shared
+    ? await run.process.lookup.byKey({ key: start.receiptKey, notBefore: undefined })
+    : undefined;
+  if (known !== undefined) return run.openJobs.ofReceipt(known.receiptId) ?? startedOf(asked, known);
+  const bought = await deliver(run, start, before);
+  if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
+  const write = receiptWrite(run, start, bought);
+  await keepAnswer(run, start, [write]).catch((error: unknown) => {
+    bought.permit.charge(question.tool.maxCredits);
+    throw error;
+  });
+  return startedOf(asked, boughtAnswer(write, bought.raw), bought.permit);
+}
+
+/**
+ * Polls a job until it is done.
+ *
+ * Invariants
+ *  1. The answer to its start, and so the handle, is durable before the first poll: whoever asks the same question later, in
+ *     this run or (where it may be shared) in another, polls the job that is there.
+ *  2. The receipt of the start is evicted with the very write that records the end: no later question takes an old job.
+ *  3. What it may cost is reserved from its start to its end.
+ */
+export async function endJob(asked: Asked, started: StartedJob): Promise<Found> {
+  const { run, question, job } = asked;
+  const { clock } = run.process;
+  for (;;) {
+    const polled = await poll(asked, started);
+    if (polled !== 'pending') return polled;
+    if (clock.now() - started.at >= job.timeoutMs) throw overdue(asked, started);
+    if (job.intervalMs > ROW_WAIT_MS && question.scope.inRow) {
+      run.openJobs.keep(question.callId, started);
+      throw new PutOff(`job ${started.handle} is at work`, clock.now() + job.intervalMs);
+    }
+    await sleep(clock, job.intervalMs, run.halt);
+    run.assertGoing();
+  }
+}
+
+/** The operation that starts the job: of the same call, but under a receipt key of its own. */
+function startQuestion({ run, question, job }: Asked): Question {
+  const { receiptKey, callId, shared } = question;
+  // A refresh, and every write, has a job of its own.
+  const subject = shared ? `"${receiptKey}"` : `"${run.runId}","${callId}"`;
+  return {
+    ...question,
+    tool: jobStartTool(question.tool, job),
+    receiptKey: digest(`[${IDENTITY_FORMAT},"job",${subject}]`),
+    olderKeys: [],
+    notBefore: undefined,
+  };
+}
+
+function startedOf({ run, question, job }: Asked, answer: Answer, bill?: StartedJob['bill']): StartedJob {
+  const raw = answer.raw ?? (JSON.parse(answer.rawText) as RawAnswer);
+  return {
+    handle: handleOf(question, job, raw),
+    receiptId: answer.receiptId,
+    at: answer.at,
+    bill: bill ?? { charge: (credits) => run.budget.resolveUnknown(0, credits) },
+  };
+}
+
+function handleOf({ tool, input }: Question, job: Job, raw: RawAnswer): string {
+  try {
+    return handleIn(tool, job, viewOf(raw, input));
+  } catch (error) {
+    throw new ContractBroken('async.handle', error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function viewOf(raw: RawAnswer, input: JsonValue): ToolResponseView<never> {
+  if (raw.kind !== 'http') return { status: 200, headers: {}, json: raw, text: '', input: input as never };
+  const text = answerText(raw);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    json = undefined;
+  }
+  return { status: raw.status, headers: raw.headers, json, text, input: input as never };
+}
+
+/** 'pending', or how the job ended, durably. */
+async function poll({ run, question, job }: Asked, started: StartedJob): Promise<Found | 'pending'> {
+  const look: Question = {
+    ...question,
+    tool: jobPollTool(question.tool, job, started.handle),
+    callId: digest(`[${IDENTITY_FORMAT},"poll","${question.callId}"]`),
+    effect: 'read',
+    site: undefined,
+    shared: false,
+  };
+  const polled = await deliver(run, look, undefined);
+  const { clock } = run.process;
+  const forget: Write = { kind: 'evict', receiptIds: [started.receiptId], at: clock.now() };
+  if (!polled.answered) {
+    // The provider knows no such job, or says that it has failed: whoever asks next starts another.
+    if (polled.failure.ending === 'rejected') {
+      await run.process.committer.commit([forget]);
+      started.bill.charge(0);
+    }
+    throw new NotAnswered(polled.failure, { ...polled, source: 'live' });
+  }
+  polled.permit.charge(0);
+  const reading = readingOf(question, polled.raw);
+  if (reading?.status === 'pending') return 'pending';
+  const write = receiptWrite(run, question, { raw: polled.raw, durationMs: Math.max(0, clock.now() - started.at) });
+  // What the tool cannot read may not be the end: the job stays known.
+  await keepAnswer(run, question, reading === undefined ? [write] : [write, forget]);
+  const found = { answer: boughtAnswer(write, polled.raw), source: 'live', bill: started.bill } as const;
+  return reading === undefined ? found : { ...found, reading };
+}
+
+/** Undefined where the tool cannot read the answer: whoever gets it says so. */
+function readingOf({ tool, input }: Question, raw: RawAnswer): Reading | undefined {
+  try {
+    return readAnswer(tool, input, raw);
+  } catch (error) {
+    if (error instanceof ContractBroken) return undefined;
+    throw error;
+  }
+}
+
+/** It may still be done, and then costs what it costs; a later try asks for the same job. */
+function overdue({ question, job }: Asked, { handle, at, bill }: StartedJob): NotAnswered {
+  bill.charge(question.tool.maxCredits);
+  const since = new Date(at).toISOString();
+  const message = `the job ${handle}, which was started at ${since}, was not done within ${job.timeoutMs} ms`;
+  const failure: Failure = { ending: 'ambiguous', networkKind: 'timeout', message };
+  return new NotAnswered(failure, { tries: 1, refusals: 0, durationMs: job.timeoutMs, source: 'live' });
+}

@@ -1,0 +1,19 @@
+/** How far an operation has come that did not end at its first try. */
+export interface Tries {
+  /** Requests that went out, of all attempts. */
+  sent: number;
+  /** Those that count as tries. */
+  counted: number;
+  /** Definite refusals: part of the operation key. */
+  refusals: number;
+  inProgress: number;
+  /** True once it went out again because its secret has changed. */
+  reread: boolean;
+  /** True where it may have been done under its present key. */
+  unsure: boolean;
+}
+
+/** Tries that go on after so many that counted and so many refusals. */
+export function triesAfter({ tries, refusals }: { readonly tries: number; readonly refusals: number }): Tries {
+  return { sent: tries, counted: tries, refusals, inProgress: 0, reread: false, unsure: false };
+}

@@ -1,0 +1,167 @@
+import type { Database } from './driver.ts';
+import type { RatesFile } from './rates-file.ts';
+
+/** Which slots of a limit are asked about; the governor's RateQuery. */
+export interface SlotQuery {
+  readonly name: string;
+  readonly asker: string;
+  readonly since: number;
+  readonly calls: number;
+  readonly leaving: number;
+  readonly now: number;
+  readonly latest: number;
+}
+
+export interface SlotView {
+  readonly held: number;
+  readonly heldByAsker: number;
+  readonly leaving: readonly number[];
+  readonly newest: number | undefined;
+  readonly unserved: readonly { readonly asker: string; readonly at: number }[];
+  readonly lostAt: number | undefined;
+}
+
+export interface SlotChange<T> {
+  readonly slots: readonly number[];
+  readonly unservedAt: number | null;
+  readonly result: T;
+}
+
+interface Move {
+  readonly name: string;
+  readonly asker: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Share {
+  readonly asker_no: number;
+  readonly name: string;
+  readonly held: number;
+  readonly unserved_at: number | null;
+}
+
+const SHARES = `SELECT asker_no, name, held, unserved_at FROM shares JOIN askers ON askers.no = asker_no WHERE limit_no = ?`;
+const OLD = 'SELECT asker_no, sum(count) AS count FROM slots WHERE limit_no = ? AND at <= ? GROUP BY asker_no';
+const ADD_SLOTS = `INSERT INTO slots VALUES (?, ?, ?, ?)
+  ON CONFLICT (limit_no, at, asker_no) DO UPDATE SET count = count + excluded.count`;
+const SET_SHARE = `INSERT INTO shares VALUES (?, ?, ?, ?)
+  ON CONFLICT (limit_no, asker_no) DO UPDATE SET held = held + excluded.held, unserved_at = excluded.unserved_at`;
+
+/** Whoever got too little so long ago does not wait any more, by anyone's reckoning. */
+const LONG_UNSERVED_MS = 600_000;
+
+/**
+ * The slots that were granted of each limit, in `rates.db`.
+ *
+ * Invariants
+ *  1. `shares.held` is the sum of the slots of that limit and asker: a take reads and writes as many rows as it grants and
+ *     forgets, never the whole window.
+ *  2. Slots that count no more are gone after the next take.
+ */
+export class RateSlots {
+  readonly #file: RatesFile;
+
+  constructor(file: RatesFile) {
+    this.#file = file;
+  }
+
+  /** See the governor's RateLogs. Throws, or rejects with, STORE_FULL or STORE_HELD. */
+  change<T>(query: SlotQuery, decide: (view: SlotView) => SlotChange<T>): T | Promise<T> {
+    return this.#file.transact((db) => {
+      const [limit, asker] = [numberOf(db, 'limits', query.name), numberOf(db, 'askers', query.asker)];
+      forgetOld(db, limit, query.since);
+      const { slots, unservedAt, result } = decide(this.#view(db, limit, query));
+      for (const [at, count] of counted(slots)) db.run(ADD_SLOTS, limit, at, asker, count);
+      db.run(SET_SHARE, limit, asker, slots.length, unservedAt);
+      return result;
+    });
+  }
+
+  move(moves: readonly Move[]): void | Promise<void> {
+    return this.#file.transact((db) => {
+      for (const { name, asker, from, to } of moves) {
+        const key = [numberOf(db, 'limits', name), from, numberOf(db, 'askers', asker)] as const;
+        if (db.run('UPDATE slots SET count = count - 1 WHERE limit_no = ? AND at = ? AND asker_no = ?', ...key) === 0)
+          continue;
+        db.run('DELETE FROM slots WHERE limit_no = ? AND at = ? AND asker_no = ? AND count = 0', ...key);
+        db.run(ADD_SLOTS, key[0], to, key[2], 1);
+      }
+    });
+  }
+
+  #view(db: Database, limit: number, { asker, calls, leaving, now, latest }: SlotQuery): SlotView {
+    const shares = db.all<Share>(SHARES, limit);
+    const held = shares.reduce((sum, share) => sum + share.held, 0);
+    let newest = newestOf(db, limit);
+    if (newest !== undefined && newest > latest) {
+      pullBack(db, limit, { now, latest });
+      newest = newestOf(db, limit);
+    }
+    return {
+      held,
+      heldByAsker: shares.find(({ name }) => name === asker)?.held ?? 0,
+      leaving: oldest(db, limit, { skip: Math.max(0, held - calls), count: leaving }),
+      newest,
+      unserved: shares.flatMap(({ name, unserved_at: at }) =>
+        name === asker || at === null ? [] : [{ asker: name, at }],
+      ),
+      lostAt: this.#file.lostAt,
+    };
+  }
+}
+
+function numberOf(db: Database, table: 'limits' | 'askers', name: string): number {
+  const find = `SELECT no FROM ${table} WHERE name = ?`;
+  const known = db.get<{ no: number }>(find, name);
+  if (known !== undefined) return known.no;
+  db.run(`INSERT INTO ${table} (name) VALUES (?)`, name);
+  return db.get<{ no: number }>(find, name)?.no ?? 0;
+}
+
+function forgetOld(db: Database, limit: number, since: number): void {
+  const old = db.all<{ asker_no: number; count: number }>(OLD, limit, since);
+  if (old.length === 0) return;
+  for (const { asker_no, count } of old)
+    db.run('UPDATE shares SET held = held - ? WHERE limit_no = ? AND asker_no = ?', count, limit, asker_no);
+  db.run('DELETE FROM slots WHERE limit_no = ? AND at <= ?', limit, since);
+  const over = since - LONG_UNSERVED_MS;
+  db.run('DELETE FROM shares WHERE limit_no = ? AND held = 0 AND coalesce(unserved_at, 0) <= ?', limit, over);
+}
+
+function newestOf(db: Database, limit: number): number | undefined {
+  return db.get<{ at: number | null }>('SELECT max(at) AS at FROM slots WHERE limit_no = ?', limit)?.at ?? undefined;
+}
+
+function pullBack(
+  db: Database,
+  limit: number,
+  { now, latest }: { readonly now: number; readonly latest: number },
+): void {
+  const ahead = db.all<{ asker_no: number; count: number }>(
+    'SELECT asker_no, sum(count) AS count FROM slots WHERE limit_no = ? AND at > ? GROUP BY asker_no',
+    limit,
+    latest,
+  );
+  db.run('DELETE FROM slots WHERE limit_no = ? AND at > ?', limit, latest);
+  for (const { asker_no, count } of ahead) db.run(ADD_SLOTS, limit, now, asker_no, count);
+}
+
+function oldest(
+  db: Database,
+  limit: number,
+  { skip, count }: { readonly skip: number; readonly count: number },
+): readonly number[] {
+  const rows = db.all<{ at: number; count: number }>(
+    'SELECT at, count FROM slots WHERE limit_no = ? ORDER BY at LIMIT ?',
+    limit,
+    skip + count,
+  );
+  return rows.flatMap((row) => Array<number>(row.count).fill(row.at)).slice(skip, skip + count);
+}
+
+function counted(slots: readonly number[]): Map<number, number> {
+  const counts = new Map<number, number>();
+  for (const at of slots) counts.set(at, (counts.get(at) ?? 0) + 1);
+  return counts;
+}

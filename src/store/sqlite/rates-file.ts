@@ -1,0 +1,273 @@
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { uptime } from 'node:os';
+import type { Clock } from '../../scope/index.ts';
+import { CallsheetError } from '../../sdk/index.ts';
+import { Database, IN_MEMORY } from './driver.ts';
+import { corrupt, isBusy, storeError } from './errors.ts';
+import { type WaitOptions, whenFree } from './waiting.ts';
+
+export interface RatesOptions {
+  readonly path: string;
+  readonly clock: Clock;
+  /** One name for each time that a process opens it. */
+  readonly session: string;
+  /** True of a session whose process certainly no longer exists. */
+  readonly isGone: (session: string) => boolean;
+  /** When the machine was started, and a name for that; this machine's where it is not given. */
+  readonly boot?: { readonly id: string; readonly at: number };
+  /** How long another process may hold the lock before a write says STORE_HELD; 10 s if not given. */
+  readonly heldAfterMs?: number;
+}
+
+const HELD_AFTER_MS = 10_000;
+const FORMAT = 1;
+
+/** Instants in milliseconds since the epoch, credits in millionths. */
+const TABLES = `
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sessions (name TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS limits (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS askers (no INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS slots (
+  limit_no INTEGER, at REAL, asker_no INTEGER, count INTEGER NOT NULL, PRIMARY KEY (limit_no, at, asker_no)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS shares (
+  limit_no INTEGER, asker_no INTEGER, held INTEGER NOT NULL, unserved_at REAL, PRIMARY KEY (limit_no, asker_no)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS ledgers (name TEXT PRIMARY KEY, period TEXT NOT NULL, settled INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reservations (
+  ledger TEXT, session TEXT, credits INTEGER NOT NULL, PRIMARY KEY (ledger, session)
+) WITHOUT ROWID;
+`;
+
+interface MetaRow {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+/**
+ * What processes on one workspace share about limits: a SQLite file beside the store.
+ *
+ * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
+ * where it is damaged. Does not own: what is in the tables (rate-slots, credit-ledger).
+ *
+ * Invariants
+ *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.
+ *  2. Nothing is synced, so only a machine that stops can take what was committed: after another start of the machine, and
+ *     no clean end before it, what was granted until that start counts as lost (`lostAt`), as it does in a file that had
+ *     to be remade.
+ *  3. A file that cannot be used never stops anyone: it is put aside, and where no other can be made, kept in memory.
+ */
+export class RatesFile {
+  readonly session: string;
+  readonly isGone: (session: string) => boolean;
+  readonly #options: RatesOptions;
+  readonly #wait: WaitOptions;
+  #db: Database | undefined;
+  #opening: Promise<Database> | undefined;
+  #inode: number | undefined;
+  #isDamaged = false;
+  #lostAt: number | undefined;
+  #closed = false;
+
+  constructor(options: RatesOptions) {
+    this.#options = options;
+    this.session = options.session;
+    this.isGone = options.isGone;
+    const { clock, path, heldAfterMs = HELD_AFTER_MS } = options;
+    this.#wait = { clock, path, heldAfterMs };
+  }
+
+  get clock(): Clock {
+    return this.#options.clock;
+  }
+
+  /** What was granted up to this instant may not be here. */
+  get lostAt(): number | undefined {
+    return this.#lostAt;
+  }
+
+  /** The connection, where there is one now; another one from the time on at which a file was remade. */
+  get connection(): Database | undefined {
+    return this.#db;
+  }
+
+  /** One transaction: at once, or a promise where the file must be opened first or another process holds the lock. */
+  transact<T>(work: (db: Database) => T): T | Promise<T> {
+    const done = this.transactNow(work);
+    return done === undefined ? this.#transactLater(work) : done.result;
+  }
+
+  /** One transaction at once; undefined where that cannot be, and nothing has been done. */
+  transactNow<T>(work: (db: Database) => T): { readonly result: T } | undefined {
+    if (this.#db === undefined) return undefined;
+    try {
+      return { result: inTransaction(this.#db, work) };
+    } catch (error) {
+      if (isBusy(error)) return undefined;
+      const known = storeError(error, this.#options.path);
+      if (!isUnusable(known)) throw known;
+      this.#drop();
+      return undefined;
+    }
+  }
+
+  /** Resolves when the file is open. */
+  ready(): Promise<Database> {
+    if (this.#db !== undefined) return Promise.resolve(this.#db);
+    this.#opening ??= this.#open().finally(() => {
+      this.#opening = undefined;
+    });
+    return this.#opening;
+  }
+
+  close(): void {
+    const db = this.#db;
+    this.#closed = true;
+    this.#db = undefined;
+    if (db === undefined) return;
+    try {
+      db.exec('PRAGMA synchronous = FULL');
+      inTransaction(db, () => this.#leave(db));
+    } catch {
+      // Without a clean end the next start of the machine counts more as used than was.
+    } finally {
+      db.close();
+    }
+  }
+
+  async #transactLater<T>(work: (db: Database) => T): Promise<T> {
+    for (let isFirst = true; ; isFirst = false) {
+      const db = await this.ready();
+      try {
+        return await whenFree(() => inTransaction(db, work), this.#wait);
+      } catch (error) {
+        if (!isFirst || !isUnusable(error)) throw error;
+        if (this.#db === db) this.#drop();
+      }
+    }
+  }
+
+  #drop(): void {
+    this.#isDamaged = true;
+    this.#db?.close();
+    this.#db = undefined;
+  }
+
+  async #open(): Promise<Database> {
+    const { path, clock } = this.#options;
+    if (this.#closed)
+      throw new CallsheetError('STORE_FAILED', `The database ${path} is closed.`, { details: { path } });
+    const inode = inodeOf(path);
+    try {
+      // Another process may have put a new file in the place of the damaged one.
+      if (!this.#isDamaged || inode !== this.#inode) return await this.#openFile(path);
+    } catch (error) {
+      if (isPassing(error)) throw error;
+    }
+    try {
+      if (inodeOf(path) === inode) putAside(path);
+      return await this.#openFile(path, clock.now());
+    } catch (error) {
+      if (isPassing(error)) throw error;
+      return this.#openFile(IN_MEMORY, clock.now());
+    }
+  }
+
+  async #openFile(path: string, lostAt?: number): Promise<Database> {
+    const db = await whenFree(() => new Database(path), this.#wait);
+    try {
+      // On its own and retried: turning a new file to WAL needs the lock for a moment.
+      await whenFree(() => db.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = WAL'), this.#wait);
+      // The end of the last clean state is on disk before anything is granted that may be lost.
+      db.exec('PRAGMA synchronous = FULL');
+      this.#lostAt = await whenFree(() => inTransaction(db, () => this.#enter(db, lostAt)), this.#wait);
+      db.exec('PRAGMA synchronous = OFF');
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+    this.#isDamaged = false;
+    this.#inode = inodeOf(path);
+    this.#db = db;
+    return db;
+  }
+
+  #enter(db: Database, lostAt: number | undefined): number | undefined {
+    const { path, session, clock, boot = thisBoot(clock.now()) } = this.#options;
+    db.exec(TABLES);
+    const meta = new Map(db.all<MetaRow>('SELECT name, value FROM meta').map((row) => [row.name, row.value]));
+    if ((meta.get('format') ?? FORMAT) !== FORMAT) throw corrupt(path, `it is of format ${meta.get('format')}`);
+    const isOtherBoot = meta.has('boot') && meta.get('boot') !== boot.id;
+    if (isOtherBoot) db.run('DELETE FROM reservations');
+    for (const { name } of db.all<{ name: string }>('SELECT name FROM sessions'))
+      if (isOtherBoot || this.isGone(name)) forgetSession(db, name);
+    db.run('DELETE FROM askers WHERE no NOT IN (SELECT asker_no FROM shares)');
+    const atBoot = isOtherBoot && meta.get('clean') !== 1 ? boot.at : 0;
+    const lost = Math.max(lostAt ?? 0, Number(meta.get('lostAt') ?? 0), atBoot);
+    const now = { format: FORMAT, boot: boot.id, clean: 0, lostAt: lost };
+    for (const [name, value] of Object.entries(now)) db.run('INSERT OR REPLACE INTO meta VALUES (?, ?)', name, value);
+    db.run('INSERT OR IGNORE INTO sessions VALUES (?)', session);
+    return lost > 0 ? lost : undefined;
+  }
+
+  #leave(db: Database): void {
+    db.run('DELETE FROM reservations WHERE session = ?', this.session);
+    forgetSession(db, this.session);
+    for (const { name } of db.all<{ name: string }>('SELECT name FROM sessions'))
+      if (this.isGone(name)) forgetSession(db, name);
+    if (db.get('SELECT 1 FROM sessions') === undefined) db.run("UPDATE meta SET value = 1 WHERE name = 'clean'");
+  }
+}
+
+/** A session that has ended waits for nothing. What it held of a ledger is that one's to give up. */
+function forgetSession(db: Database, session: string): void {
+  db.run('DELETE FROM sessions WHERE name = ?', session);
+  db.run('UPDATE shares SET unserved_at = NULL WHERE asker_no = (SELECT no FROM askers WHERE name = ?)', session);
+  db.run('DELETE FROM shares WHERE held = 0 AND unserved_at IS NULL');
+}
+
+function inTransaction<T>(db: Database, work: (db: Database) => T): T {
+  db.begin();
+  try {
+    const result = work(db);
+    db.commit();
+    return result;
+  } catch (error) {
+    db.rollback();
+    throw error;
+  }
+}
+
+/** A full disk or a lock that is held is no reason to remake the file. */
+function isPassing(error: unknown): boolean {
+  return error instanceof CallsheetError && (error.code === 'STORE_FULL' || error.code === 'STORE_HELD');
+}
+
+/** What a statement of ours meets only in a file that is damaged, or is none of ours. */
+function isUnusable(error: unknown): boolean {
+  return (
+    error instanceof CallsheetError &&
+    (error.code === 'STORE_CORRUPT' || error.code === 'STORE_READ_ONLY' || error.code === 'STORE_FAILED')
+  );
+}
+
+function inodeOf(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.ino;
+}
+
+function putAside(path: string): void {
+  rmSync(`${path}.damaged`, { recursive: true, force: true });
+  renameSync(path, `${path}.damaged`);
+  for (const part of ['-wal', '-shm']) rmSync(path + part, { recursive: true, force: true });
+}
+
+/** Linux names each start of the machine (random(4)); elsewhere it is the minute that the uptime counts from. */
+function thisBoot(now: number): { readonly id: string; readonly at: number } {
+  const at = Math.round(now - uptime() * 1000);
+  try {
+    return { id: readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim(), at };
+  } catch {
+    return { id: String(Math.round(at / 60_000)), at };
+  }
+}

@@ -1,0 +1,90 @@
+import { isGone, thisOwner } from '../engine/index.ts';
+import {
+  type Budget,
+  type BudgetOwner,
+  createBudget,
+  createRateState,
+  type GovernorOptions,
+} from '../governor/index.ts';
+import type { TreeBudgetsOptions } from '../run/index.ts';
+import type { Chance, Clock } from '../scope/index.ts';
+import type { CallsheetConfig } from '../sdk/index.ts';
+import { openRates, type Rates, type Store } from '../store/index.ts';
+
+const DAY_MS = 86_400_000;
+
+/** What this process keeps with others on the workspace about limits: of providers, and of the money of a day. */
+export interface SharedLimits {
+  /** For the governor. */
+  readonly pace: Pick<GovernorOptions, 'rateState' | 'asker'>;
+  /** What all runs of the workspace may spend in a day; undefined without `creditsPerDay`. */
+  readonly day: TreeBudgetsOptions['day'];
+  /** What the runs of one tree may spend, whichever process works on them. */
+  readonly tree: TreeBudgetsOptions['tree'];
+  close(): void;
+}
+
+/** Answers that come from files only are bought of nobody: then nothing is shared. */
+export const NOTHING_SHARED: SharedLimits = { pace: {}, day: undefined, tree: undefined, close: () => {} };
+
+/** Opens `rates.db` at its first use. */
+export function sharedLimits(parts: {
+  readonly path: string;
+  readonly config: CallsheetConfig;
+  readonly store: Pick<Store, 'calls'>;
+  readonly clock: Clock;
+  readonly chance: Chance;
+}): SharedLimits {
+  const { path, config, store, clock, chance } = parts;
+  const session = `${thisOwner()}|${Buffer.from(chance.bytes(8)).toString('hex')}`;
+  const rates = openRates({ path, clock, session, isGone });
+  const limit = config.creditsPerDay;
+  return {
+    pace: { rateState: createRateState(rates.slots, { isGone }), asker: session },
+    day: limit === undefined ? undefined : dayBudget(rates, { limit, store, clock }),
+    async tree({ rootId, limit: credits, settled }) {
+      const of = {
+        limit: micro(credits),
+        settled: async () => micro(await settled()),
+        period: () => '',
+        isWhole: true,
+      };
+      const ledger = rates.ledger(`tree ${rootId}`, of);
+      await ledger.ready();
+      return { ledger, clock, close: () => ledger.close() };
+    },
+    close: () => rates.close(),
+  };
+}
+
+/** One budget for all runs of this process; days are those of UTC. */
+function dayBudget(
+  rates: Rates,
+  { limit, store, clock }: { readonly limit: number; readonly store: Pick<Store, 'calls'>; readonly clock: Clock },
+): () => Promise<Budget> {
+  const period = (): string => new Date(clock.now()).toISOString().slice(0, 10);
+  const ledger = rates.ledger('day', {
+    limit: micro(limit),
+    period,
+    settled: async () => micro(await store.calls.creditsSince(Date.parse(period()))),
+  });
+  const owner = (): BudgetOwner => {
+    const tomorrow = new Date(Date.parse(period()) + DAY_MS).toISOString();
+    return {
+      of: `this workspace for ${period()} (creditsPerDay)`,
+      next: [
+        `callsheet runs resume <run>   (from ${tomorrow} on)`,
+        'Or raise creditsPerDay in callsheet.config.ts, then: callsheet runs resume <run>',
+      ],
+    };
+  };
+  const budget = createBudget({ limit, owner, shared: { ledger, clock } });
+  return async () => {
+    await ledger.ready();
+    return budget;
+  };
+}
+
+function micro(credits: number): number {
+  return Math.round(credits * 1e6);
+}

@@ -1,0 +1,171 @@
+import { describe, expect } from 'vitest';
+import { VirtualClock } from '../../src/scope/virtual-clock.ts';
+import { defineTool, type JobTool } from '../../src/sdk/index.ts';
+import { crash, laterClock } from '../harness/crash.ts';
+import { json, type TestProvider, testProvider } from '../harness/provider.ts';
+import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+/** A provider whose jobs are done after so many polls; each costs three credits. */
+async function jobProvider(polls: number, more: { startStatus?: (n: number) => number } = {}) {
+  const looks = new Map<string, number>();
+  const keys: string[] = [];
+  const provider = await testProvider((response, { method, url, headers, body }) => {
+    if (method === 'POST') {
+      keys.push(String(headers['idempotency-key'] ?? ''));
+      const status = more.startStatus?.(keys.length) ?? 202;
+      return json(response, status, status === 202 ? { job: { id: keys.length }, asked: JSON.parse(body) } : {});
+    }
+    const id = url.slice('/jobs/'.length);
+    const seen = (looks.get(id) ?? 0) + 1;
+    looks.set(id, seen);
+    if (id === 'gone') return json(response, 404, {});
+    return json(response, 200, seen < polls ? { state: 'working' } : { state: 'done', answer: `a${id}` });
+  });
+  const started = () => keys.length;
+  const polled = () => [...looks.values()].reduce((sum, n) => sum + n, 0);
+  return { provider, keys, started, polled };
+}
+
+function jobTool({ url }: TestProvider, parts: Partial<JobTool<{ n: number }>> = {}) {
+  return defineTool<{ n: number }>({
+    id: 'acme.research',
+    effect: 'read',
+    input: { type: 'object' },
+    cost: { credits: 3 },
+    ...parts,
+    async: {
+      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
+      handle: ({ json: body }) => body.job.id,
+      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
+      intervalMs: 5,
+      timeoutMs: 60_000,
+      ...parts.async,
+    },
+    response: ({ json: body }) =>
+      body.state === 'done' ? { status: 'completed', data: body.answer } : { status: 'pending' },
+  });
+}
+
+const CALL = "ctx.tools.execute({ id: 'research', tool: 'acme.research', input: { n: row.n } })";
+const rows = (count: number, value: string) => `async (ctx) => {
+  const rows = await ctx.dataset('rows', Array.from({ length: ${count} }, (_, n) => ({ n })))
+    .withColumn('v', async (row, ctx) => ${value}).run({ key: 'n' });
+  return (await rows.materialize()).map((row) => row.v);
+}`;
+
+describe('a provider job', () => {
+  verifies('JOB-POLL-1', 'is started once, polled until it is done, and costs once', async () => {
+    const { provider, started, polled } = await jobProvider(3);
+    const workspace = await testWorkspace({ tools: [jobTool(provider)] });
+    const play = rows(4, `{ const r = await ${CALL}; return [r.data, r.execution.credits, r.execution.source]; }`);
+    const first = await runPlay(workspace, play.replace('row.n }', 'row.n % 2 }'));
+    expect(first.result.map(([, credits, source]: [unknown, number, string]) => [credits, source])).toEqual([
+      [3, 'live'],
+      [3, 'live'],
+      [0, 'coalesced'],
+      [0, 'coalesced'],
+    ]);
+    expect([started(), polled()]).toEqual([2, 6]);
+    expect(await workspace.store.calls.settledCredits(first.run.no)).toBe(6);
+    // Another run has the answers, not the jobs.
+    expect((await runPlay(workspace, play)).result[0]).toEqual([expect.stringMatching(/^a[12]$/), 0, 'receipt']);
+  });
+
+  verifies('JOB-HANDLE-1', 'that was started before its process died is polled, not started again', async () => {
+    for (const parts of [{}, { effect: 'write' as const }, { reuse: 'never' as const }]) {
+      const { provider, started } = await jobProvider(2);
+      const tools = [jobTool(provider, parts)];
+      const dir = testFolder();
+      const workspace = await openTest(dir, { tools });
+      const run = await queued(workspace, rows(3, `(await ${CALL}).data`));
+      let starts = 0;
+      await crash(workspace, run.id, (write) => {
+        if (write.kind !== 'receipt') return false;
+        if (write.receipt.tool === 'acme.research:start') starts++;
+        return write.receipt.tool === 'acme.research';
+      });
+      expect([starts, started()]).toEqual([3, 3]);
+      const next = await openTest(dir, { tools, clock: laterClock(60_000) });
+      const { result } = await attempt(next, run.id);
+      expect([...result].sort()).toEqual(['a1', 'a2', 'a3']);
+      expect(started()).toBe(3);
+      expect(await next.store.calls.settledCredits(run.no)).toBe(9);
+      // Nothing of an ended job is left over.
+      expect(await next.store.calls.unsettledReceipts(run.no)).toEqual([]);
+    }
+  });
+
+  verifies('JOB-HANDLE-2', 'whose handle cannot be read is kept, and polled once the tool is mended', async () => {
+    const { provider, started } = await jobProvider(1);
+    const dir = testFolder();
+    const wrong = jobTool(provider, {
+      async: { ...jobTool(provider).async, handle: ({ json: body }) => body.id } as JobTool<{ n: number }>['async'],
+    });
+    const workspace = await openTest(dir, { tools: [wrong] });
+    const failed = await runPlay(workspace, rows(1, `(await ${CALL}).data`));
+    expect(failed.code).toBe('TOOL_CONTRACT');
+    await workspace.close();
+    const next = await openTest(dir, { tools: [jobTool(provider)] });
+    expect([(await attempt(next, failed.run.id)).result, started()]).toEqual([['a1'], 1]);
+  });
+
+  verifies('JOB-PARK-1', 'that is polled rarely parks its row in between', async () => {
+    const clock = new VirtualClock();
+    const { provider, started, polled } = await jobProvider(3);
+    const long = { intervalMs: 120_000, timeoutMs: 3_600_000 };
+    const base = jobTool(provider).async as JobTool<{ n: number }>['async'];
+    for (const parts of [{}, { effect: 'write' as const }]) {
+      const before = started();
+      const workspace = await testWorkspace({
+        clock,
+        tools: [jobTool(provider, { ...parts, async: { ...base, ...long } })],
+      });
+      const run = await queued(workspace, rows(2, `(await ${CALL}).data`));
+      const { outcome } = await workspace.engine.start(run.id);
+      let ended = false;
+      void outcome.finally(() => {
+        ended = true;
+      });
+      const looks = polled();
+      let parkings = 0;
+      while (!ended) {
+        const { parked } = await workspace.store.datasets.rowCounts(run.no, 1);
+        // The provider answers in real time: the clock hardly moves but while all rows wait.
+        await clock.advance(parked === 2 ? 10_000 : 1);
+        parkings = Math.max(parkings, parked);
+      }
+      console.log(await outcome, await workspace.store.report.failedRows(run.no, 1, { afterOrdinal: -1, limit: 2 }));
+      expect(parkings).toBe(2);
+      expect(await outcome).toMatchObject({ kind: 'completed' });
+      expect([started() - before, polled() - looks]).toEqual([2, 6]);
+      expect(await workspace.store.calls.settledCredits(run.no)).toBe(6);
+    }
+  });
+
+  verifies('JOB-END-1', 'that is not done in time fails, and a later try asks for the very same job', async () => {
+    const { provider, started, polled } = await jobProvider(6);
+    const base = jobTool(provider).async as JobTool<{ n: number }>['async'];
+    const workspace = await testWorkspace({ tools: [jobTool(provider, { async: { ...base, timeoutMs: 1 } })] });
+    const first = await runPlay(workspace, rows(1, `(await ${CALL}).data`));
+    expect(first.result).toEqual([null]);
+    const [row] = await workspace.store.report.failedRows(first.run.no, 1, { afterOrdinal: -1, limit: 1 });
+    expect(JSON.parse(row?.error ?? '{}')).toMatchObject({ code: 'PROVIDER_TIMEOUT' });
+    for (let tries = 0; tries < 8 && polled() < 6; tries++) await retryFailed(workspace, first.run.id);
+    expect([started(), polled()]).toEqual([1, 6]);
+  });
+
+  verifies('JOB-CALLER-1', "is left to a caller that says wait: 'caller', who gets the handle", async () => {
+    const { provider, started, polled } = await jobProvider(2);
+    const workspace = await testWorkspace({ tools: [jobTool(provider)] });
+    const { result } = await runPlay(
+      workspace,
+      `async (ctx) => {
+        const started = await ctx.tools.execute({ id: 'r', tool: 'acme.research', input: { n: 1 }, wait: 'caller' });
+        return { job: started.job_id, data: started.data, credits: started.execution.credits };
+      }`,
+    );
+    expect(result).toEqual({ job: '1', data: { job: { id: 1 }, asked: { n: 1 } }, credits: 3 });
+    expect([started(), polled()]).toEqual([1, 0]);
+  });
+});
