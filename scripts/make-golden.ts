@@ -21,7 +21,15 @@ import { join, relative } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../src/scope/index.ts';
 import { existingRun, newRun, openWorkspace, type Workspace } from '../src/workspace/index.ts';
-import { clockAfter, goldenTools, heldBy, playText, STORIES, type Story } from '../test/chaos/golden-stories.ts';
+import {
+  clockAfter,
+  goldenJobs,
+  goldenTools,
+  heldBy,
+  playText,
+  STORIES,
+  type Story,
+} from '../test/chaos/golden-stories.ts';
 import { crash } from '../test/harness/crash.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -69,7 +77,8 @@ async function make(story: Story, folder: string): Promise<void> {
 
 /** The run up to where it waits or its process dies. */
 async function begun(story: Story, work: string) {
-  const { tools, sent } = goldenTools();
+  const jobs = await goldenJobs(false);
+  const { tools, sent } = goldenTools(jobs);
   const madeAt = systemClock.now();
   const server = createServer((_, response) => response.end(JSON.stringify({ page: 'as it was then' })));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -86,6 +95,7 @@ async function begun(story: Story, work: string) {
   // A dead process does not close: its transactions are complete all the same.
   await workspace.close();
   await new Promise((resolve) => server.close(resolve));
+  await jobs.close();
   return { runId: run.id, recorded, madeAt };
 }
 
@@ -98,11 +108,13 @@ async function resumed(story: Story, of: { folder: string; runId: string; madeAt
   const copy = mkdtempSync(join(tmpdir(), 'golden-'));
   try {
     cpSync(join(of.folder, 'home'), join(copy, '.callsheet'), { recursive: true });
-    const { tools, sent } = goldenTools();
+    const jobs = await goldenJobs(true);
+    const { tools, sent } = goldenTools(jobs);
     const workspace = await openWorkspace({ cwd: copy, dir: copy, env: {}, tools, clock: clockAfter(of.madeAt) });
     await story.goOn({ workspace, runId: of.runId, attempt: (id = of.runId) => attempt(workspace, id) });
     const run = await existingRun(workspace, of.runId);
     await workspace.close();
+    await jobs.close();
     if (run.status !== 'completed') throw new Error(`${story.name} ends ${run.status}: ${run.error}`);
     return { sentAfter: [...sent].sort(), result: JSON.parse(run.result ?? 'null') as unknown };
   } finally {

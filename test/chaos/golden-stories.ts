@@ -1,3 +1,5 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../src/scope/index.ts';
 import { defineTool, type JsonValue, type Tool } from '../../src/sdk/index.ts';
 import type { Write } from '../../src/store/index.ts';
@@ -9,8 +11,26 @@ const HOUR = 3_600_000;
 // biome-ignore lint/suspicious/noExplicitAny: the tools of the stories take what they are given
 type AnyInput = any;
 
+/** Where jobs are done: until they are, a poll finds them at work. */
+export interface GoldenJobs {
+  readonly isDone: boolean;
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A provider of jobs on loopback. */
+export async function goldenJobs(isDone: boolean): Promise<GoldenJobs> {
+  const server = createServer((request, response) =>
+    response.end(JSON.stringify(request.method === 'POST' ? { job: 'j7' } : { done: isDone, answer: 42 })),
+  );
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = (): Promise<void> => new Promise((resolve) => server.close(() => resolve()));
+  return { isDone, url: `http://127.0.0.1:${port}`, close };
+}
+
 /** The tools of all stories; each request is written down as `tool input`. Their ids, versions and inputs never change. */
-export function goldenTools(): { readonly tools: readonly Tool[]; readonly sent: string[] } {
+export function goldenTools(jobs: GoldenJobs): { readonly tools: readonly Tool[]; readonly sent: string[] } {
   const sent: string[] = [];
   const noted = (id: string, input: AnyInput): void => void sent.push(`${id} ${JSON.stringify(input)}`);
   const common = { input: { type: 'object' }, cost: { credits: 1 } } as const;
@@ -56,7 +76,42 @@ export function goldenTools(): { readonly tools: readonly Tool[]; readonly sent:
       onEvent: ({ payload, armed }) => ({ said: payload.said, card: armed.card }),
     },
   });
-  return { tools: [find, flaky, send, post, ask], sent };
+  const bulk = defineTool<AnyInput>({
+    ...{ ...common, id: 'acme.bulk', effect: 'write', idempotency: { header: 'Idempotency-Key' } },
+    batch: {
+      maxSize: 4,
+      run: (inputs) => {
+        noted('acme.bulk', inputs);
+        return inputs.map((input: AnyInput) => ({ sent: input.to }));
+      },
+    },
+  });
+  const slow = defineTool<AnyInput>({
+    ...{ ...common, id: 'acme.slow', effect: 'read', limits: { rate: [{ calls: 2, per: '1m' }] } },
+    run: (input) => {
+      noted('acme.slow', input);
+      return { found: input.n };
+    },
+  });
+  const job = defineTool<AnyInput>({
+    ...{ ...common, id: 'acme.job', effect: 'read' },
+    async: {
+      start: ({ input }) => {
+        noted('acme.job:start', input);
+        return { method: 'POST', url: jobs.url, body: input };
+      },
+      handle: ({ json }) => json.job,
+      poll: ({ handle }) => {
+        // How often it is looked at while it is at work is chance.
+        if (jobs.isDone) noted('acme.job:poll', handle);
+        return { url: `${jobs.url}/${handle}` };
+      },
+      intervalMs: 500,
+      timeoutMs: 24 * HOUR,
+    },
+    response: ({ json }) => (json.done ? { status: 'completed', data: json.answer } : { status: 'pending' }),
+  });
+  return { tools: [find, flaky, send, post, ask, bulk, slow, job], sent };
 }
 
 /** Two hours after a journal was made, wherever the machine's clock stands, and quicker than it. */
@@ -258,6 +313,43 @@ export const STORIES: readonly Story[] = [
       await answer(world, 'go', { row: '1', data: { said: 'one' } });
       await world.attempt();
     },
+  },
+  {
+    name: 'mid-batch',
+    play: rows(`return (await ctx.tools.execute({ id: 'bulk', tool: 'acme.bulk', input: { to: row.n } })).data;`),
+    dies: () => (write) => write.kind === 'receipt',
+    holds: ['operation:retrying'],
+    goOn: ({ attempt }) => attempt(),
+  },
+  {
+    name: 'batch-answered',
+    play: rows(`return (await ctx.tools.execute({ id: 'bulk', tool: 'acme.bulk', input: { to: row.n } })).data;`),
+    dies: () => {
+      let rowsDone = 0;
+      return (write) => write.kind === 'row' && ++rowsDone === 2;
+    },
+    holds: [],
+    goOn: ({ attempt }) => attempt(),
+  },
+  {
+    name: 'provider-wait',
+    play: rows(`return (await ctx.tools.execute({ id: 'slow', tool: 'acme.slow', input: { n: row.n } })).data;`),
+    dies: () => {
+      let parked = 0;
+      return (write) => {
+        if (write.kind === 'row' && write.row.state === 'parked') parked++;
+        return parked === 2 && write.kind === 'heartbeat';
+      };
+    },
+    holds: ['provider:open', 'row:parked', 'row:completed'],
+    goOn: ({ attempt }) => attempt(),
+  },
+  {
+    name: 'job',
+    play: `async (ctx) => (await ctx.tools.execute({ id: 'job', tool: 'acme.job', input: { n: 51 } })).data`,
+    dies: () => (write) => write.kind === 'heartbeat',
+    holds: [],
+    goOn: ({ attempt }) => attempt(),
   },
   {
     name: 'killed',
