@@ -19,7 +19,9 @@ export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experi
     const { key, limits } = tool.account;
     const load = accounts.get(key) ?? { operations: 0, rates: limits.rate ?? [] };
     const together = 'batch' in tool.definition ? (tool.definition.batch?.maxSize ?? 1) : 1;
-    load.operations += leg.calls.expected / together;
+    // A job is started and looked at once, at the least.
+    const requests = tool.definition.async === undefined ? 1 : 2;
+    load.operations += (leg.calls.expected * requests) / together;
     accounts.set(key, load);
   }
   const times = [...accounts.values()].flatMap(({ operations, rates }) => rates.map((rate) => msOf(operations, rate)));

@@ -22,6 +22,10 @@ verifies(
       }),
     });
     expect((await cli(dir, ['check', 'bulk-then-job.play.ts'])).exit).toBe(0);
+    expect((await cliJson(dir, ['tools', 'describe', 'icypeas.email'])).job).toEqual({
+      intervalMs: 100,
+      timeoutMs: 600_000,
+    });
     const run = ['run', 'bulk-then-job.play.ts', '--csv', 'leads.csv', '--yes', '-o', 'out.csv'];
     const first = await cliJson(dir, run);
     expect(first.datasets).toMatchObject([{ key: 'leads', completed: 60, failed: 0 }]);

@@ -77,6 +77,7 @@ describe('a long wait for a provider', () => {
     expect(at).toHaveLength(3);
     const next = await openTest(dir, { tools: [tool], clock });
     await clock.advance(16_000);
+    expect((await next.store.runs.openWaits(run.no)).wakeAt).toBeGreaterThan(clock.now());
     const progress = await next.engine.start(run.id);
     const outcome = await untilSettled(clock, progress.outcome);
     expect(outcome).toMatchObject({ kind: 'completed', result: [0, 1, 2, 3, 4, 5] });

@@ -46,6 +46,7 @@ export async function toolsDescribe(call: Invocation<Record<never, never>>): Pro
       idempotencyKey: tool.sendsIdempotencyKey,
       reuse: { scope: tool.reuseScope, staleAfterSeconds: tool.staleAfterSeconds ?? null },
       batch: batchJson(tool),
+      job: jobJson(tool),
       timeoutMs: tool.timeoutMs,
       maxTries: tool.maxTries,
     };
@@ -109,6 +110,12 @@ async function told({ terminal }: Invocation<ToolCallFlags>, result: JsonValue):
 function batchJson({ definition }: Tool): { readonly maxSize: number; readonly maxWaitMs: number | null } | null {
   const { batch } = definition;
   return batch === undefined ? null : { maxSize: batch.maxSize, maxWaitMs: batch.maxWaitMs ?? null };
+}
+
+/** How its job is waited for; null where the answer comes at once. */
+function jobJson({ definition }: Tool): { readonly intervalMs: number; readonly timeoutMs: number } | null {
+  const { async: job } = definition;
+  return job === undefined ? null : { intervalMs: job.intervalMs, timeoutMs: job.timeoutMs };
 }
 
 function briefJson(tool: Tool) {
