@@ -145,6 +145,10 @@ export const REQUIREMENTS = {
   'INTENT-RECONCILE-1':
     'reconcile of a tool decides on an intent without outcome; what it cannot tell, or fails to, stays in doubt.',
   'INTENT-RESOLVE-1': 'runs resolve settles what is in doubt, and reruns inherit what is not resolved.',
+  'DOUBT-LOOP-1':
+    'While a write is in doubt no equal one goes out from its row, or from the run outside rows, whatever its label.',
+  'DOUBT-LABEL-1':
+    'A write in doubt that a resumed play does not ask for again keeps other writes of its tool from going out there.',
   'DOUBT-LISTED-1':
     'An operation in doubt names the command that settles it, and runs errors lists it until it is settled.',
   'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
@@ -203,6 +207,8 @@ export const REQUIREMENTS = {
   'RUN-FENCE-1': 'Journal, boundaries, frames and rows of a stale attempt are refused with StaleAttemptError.',
   'RUN-LEASE-1':
     'A run that another live process works on is not taken over; one whose process is provably gone is taken at once.',
+  'RUN-LAPSE-1':
+    'An attempt whose lease ran out by time alone does not fail its run, which goes on as the next attempt or is left to whoever takes it up.',
   'RUN-INTERRUPT-1': 'Ctrl-C stops admitting, records the calls in flight and exits 130 with the command that resumes.',
   'RUN-BOUNDARY-1': 'A boundary kind that this release does not know is an error, never skipped.',
   'RUN-UNAWAITED-1': 'Calls that the play did not await are awaited and recorded before the run ends.',
@@ -220,6 +226,8 @@ export const REQUIREMENTS = {
   'PACE-PARK-2':
     'A call that was put off is not asked before its instant by a later attempt, and leaves no wait behind.',
   'PACE-PARK-3': 'A provider that asks for a long wait parks the row; the tries of its call are counted on.',
+  'JOB-KEY-1': 'What starts a job carries the idempotency key; its polls, each a request of its own, carry none.',
+  'DOUBT-RERUN-1': 'A doubt cannot be said to be not done once a rerun has made the write.',
   'JOB-POLL-1': 'A provider job is started once for a question, polled until it is done, and settled once.',
   'JOB-HANDLE-1':
     'The handle of a provider job is durable at once, and a resume polls instead of starting a second job.',
@@ -234,6 +242,12 @@ export const REQUIREMENTS = {
     'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
+  'PACE-LEARN-1':
+    'A limit that is declared too wide, or not at all, is learnt from its refusals, and used to about 90% with few more of them.',
+  'PACE-LEARN-2':
+    'The time that a provider names is kept; it is stretched only while single calls that came back then are refused.',
+  'PACE-LEARN-3': 'A learnt limit that the provider has raised is found again.',
+  'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
   'PACE-RESTART-1': 'A kill and a restart forget nothing of what was used of a limit, the shortest window included.',
@@ -270,6 +284,8 @@ export const REQUIREMENTS = {
   'STORE-SIGNALS-1': 'A signal answers the first wait of its run, row and event, and survives reopening.',
   'STORE-SIGNALS-2': 'A signal that comes before its wait is kept, and answers exactly one.',
   'STORE-SIGNALS-3': 'A signal that several rows or runs, or nothing, could take is refused with the reason.',
+  'STORE-SIGNALS-4':
+    'A second early signal of a run, event and row is refused while the first is not taken, unless it is to be kept.',
   'STORE-WAKE-1': 'A waiting run is due as soon as a wait of it is answered, also while its attempt was ending.',
   'STORE-DUE-1':
     'Due are queued runs whose time has come, woken or cancelled waiting ones, and those of dead processes.',
@@ -447,6 +463,9 @@ export const REQUIREMENTS = {
   'WAITING-RESUME-1': 'runs resume of a waiting run makes an attempt, and -o is written once it is completed.',
   'WAITING-CANCEL-1': 'Cancelling a run that nobody works on ends it at once.',
   'CANCEL-TREE-1': 'runs cancel --tree cancels a run and all runs below it, and says what became of each.',
+  'CANCEL-BORN-1':
+    'A run that is started by one whose cancel was asked for is born to be cancelled, and ends so before its play has run.',
+  'CANCEL-PROMPT-1': 'An attempt notices within about a second that its run is to be cancelled.',
   'START-KEY-1': 'The same client idempotency key starts one run, and is refused for another play or input.',
 
   // 80-quality: chaos
@@ -512,6 +531,27 @@ export const REQUIREMENTS = {
   'GOVERNOR-SHOWN-1': 'runs show and the live view show the numbers with which the governor decides.',
   'CLI-LIVE-1': 'The live view has a line for each dataset and leg, and says what is waited for and until when.',
   'CLI-ERRORS-2': 'Each group of errors of limits and money comes with the command that mends it.',
+
+  // what a new user's session found: reports
+  'PLAN-FAILED-1':
+    'Calls of a pilot that all failed tell a plan neither what they cost nor how rows go on; it says so.',
+  'WHY-UNFINISHED-1':
+    'why says of a row without a result what it waits for, or why it has not run, and what goes on with it.',
+  'ERRORS-SAID-1':
+    'Where a provider refuses a request, runs errors and why show its words, and what to mend comes first.',
+  'LIVE-PARKED-1': 'Rows that come back from waiting make no rate negative and no time left wrong.',
+  'NEXT-WORKS-1': 'Of a run that is out of credits, only commands are named that let it go on.',
+  'PLAN-UNLIMITED-1': 'A plan of tools without declared rates says so, and names no time.',
+
+  // what a new user's session found: commands that only look, or stop
+  'CLI-RECORDS-1': 'What runs and plans nothing works though the config or a tool is broken, and says so on stderr.',
+  'BUDGET-UNKNOWN-2':
+    'What a run has bought or begun and not settled is shown as unknown credits once nobody works on it.',
+  'WAITING-TIMES-1':
+    'A waiting run says until when each event is waited for, and apart from that when it goes on by itself.',
+  'DOUBT-LATE-2':
+    'A write whose answer came late is not listed in doubt, but as done, with the command that takes its answer.',
+  'DOUBT-NEXT-1': 'What runs resolve names as the next command works, however the run stands.',
 
   // what a new user's session found
   'DOUBT-LEGS-1':

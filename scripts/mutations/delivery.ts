@@ -74,6 +74,20 @@ export const DELIVERY: readonly Mutation[] = [
     why: 'what somebody resolved as not done stays in doubt',
   },
   {
+    breaks: ['DOUBT-LATE-2'],
+    file: 'report/doubts.ts',
+    from: 'open.filter(({ callId }) => !answers.has(callId));',
+    to: 'open;',
+    why: 'somebody says of a write that has been answered that it was not done',
+  },
+  {
+    breaks: ['DOUBT-NEXT-1'],
+    file: 'report/next.ts',
+    from: "if (status === 'completed' && failedRows === 0) return [`callsheet runs rerun ${id}`];",
+    to: '',
+    why: 'the command that is named is refused',
+  },
+  {
     breaks: ['DOUBT-LISTED-1'],
     file: 'call/failure.ts',
     from: '${resolve} not-done`',

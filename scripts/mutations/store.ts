@@ -123,6 +123,13 @@ export const STORE: readonly Mutation[] = [
     why: 'an answer that could be for many rows goes to all of them',
   },
   {
+    breaks: ['STORE-SIGNALS-4'],
+    file: 'store/sqlite/write/deliver-signal.ts',
+    from: 'if (before !== undefined) throw signalKept(signal, before.at);',
+    to: '',
+    why: 'a double click approves the next question, too',
+  },
+  {
     breaks: ['STORE-WAKE-1'],
     file: 'store/sqlite/write/set-run-state.ts',
     from: "if (write.status !== 'waiting' || write.seenSignal === undefined) return write.wakeAt;",
@@ -283,6 +290,20 @@ export const STORE: readonly Mutation[] = [
     from: '      this.#passOver(run.id, { error: refusal, until: Number.POSITIVE_INFINITY });\n      return false;',
     to: '      throw refusal;',
     why: 'one run that cannot be worked on stops the worker',
+  },
+  {
+    breaks: ['CANCEL-BORN-1'],
+    file: 'store/sqlite/write/insert-run.ts',
+    from: 'coalesce((SELECT cancel_requested FROM runs WHERE id = ?), 0)',
+    to: 'coalesce((SELECT 0 FROM runs WHERE id = ?), 0)',
+    why: 'children that were started while their tree was cancelled escape',
+  },
+  {
+    breaks: ['CANCEL-BORN-1'],
+    file: 'store/memory/apply.ts',
+    from: 'run.parentRunId !== null && data.runById(run.parentRunId)?.cancelRequested === true',
+    to: 'false',
+    why: 'a plan lets children of a cancelled run go on',
   },
   {
     breaks: ['WAITING-CANCEL-1'],

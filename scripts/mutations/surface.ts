@@ -11,6 +11,20 @@ export const SURFACE: readonly Mutation[] = [
     why: 'a command works in another workspace',
   },
   {
+    breaks: ['CLI-RECORDS-1'],
+    file: 'cli/with-workspace.ts',
+    from: '{ onUnusable: (error) => warn(call.terminal, error) }',
+    to: '{}',
+    why: 'a slip in a tool file keeps everybody from cancelling a run that spends',
+  },
+  {
+    breaks: ['WAITING-TIMES-1'],
+    file: 'report/waiting.ts',
+    from: 'wait.event === event && wait.deadline',
+    to: 'wait.deadline',
+    why: 'the end of a sleep is told as the time of an event',
+  },
+  {
     breaks: ['CLI-STDOUT-1'],
     file: 'cli/terminal.ts',
     from: '  note(text: string): void {\n    this.#stderr.write(',

@@ -10,11 +10,11 @@ import type { Shared } from './claims.ts';
 import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import { thawError } from './failure.ts';
+import { doubtError, thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
 import { endJob, ongoingJob, startJob } from './job.ts';
-import type { Paid } from './journal.ts';
+import type { MadeWrite, Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
 import { madeAlready, madeBefore, madeOther } from './made-write.ts';
 import { pointedAnswer } from './pointer.ts';
@@ -201,6 +201,11 @@ function begun(run: CallRun, question: Question): OperationRecord | undefined {
 async function write(run: CallRun, question: Question): Promise<Found> {
   const before = begun(run, question);
   if (before === undefined) {
+    const doubted = run.journal.doubtLike(question.scope.place, {
+      tool: question.tool.id,
+      inputDigest: question.inputDigest,
+    });
+    if (doubted !== undefined) throw likeDoubted(question, doubted);
     const other = await otherWriteHere(run, question);
     if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
@@ -215,6 +220,16 @@ async function write(run: CallRun, question: Question): Promise<Found> {
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
+}
+
+/** An equal write of the row, or of the run outside rows, is in doubt: a second one might be its repeat. */
+function likeDoubted(question: Question, { callId, label }: MadeWrite): NotAnswered {
+  const error = doubtError(
+    { ...question, callId },
+    `The same write of '${label}' may have been done, and nobody knows what became of it.`,
+  );
+  const failure: Failure = { ending: 'ambiguous', message: error.message, error };
+  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'live' });
 }
 
 /** What a write in doubt may have cost is not unknown any more. */

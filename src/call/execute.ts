@@ -55,6 +55,7 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
   }
   const ended = error instanceof NotAnswered ? error : undefined;
   const told = ended === undefined ? error : failureError(question, ended.failure, ended.tries);
+  if (told instanceof InDoubtError && isOwn(told, question)) noteDoubt(run, question);
   // A refusal of the governor (limit exhausted, provider at a trickle) is how the call ended, too.
   if (ended === undefined && !(error instanceof ToolExecutionError)) return told;
   await journalFailure(run, question, {
@@ -68,6 +69,15 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
     operation: ended === undefined ? undefined : afterFailure(run, question, ended),
   });
   return told;
+}
+
+/** True where it is this call that may have been done, and not an equal one before it. */
+function isOwn({ details }: InDoubtError, { callId }: Question): boolean {
+  return (details as { readonly callId?: unknown }).callId === callId;
+}
+
+function noteDoubt(run: CallRun, { scope, callId, label, tool, inputDigest }: Question): void {
+  run.journal.doubt(scope.place, { callId, path: scope.path, label, tool: tool.id, inputDigest });
 }
 
 /**

@@ -43,6 +43,8 @@ export class Journal {
   readonly #unsettled = new Map<Digest, Paid[]>();
   readonly #sent = new Map<string, OperationRecord>();
   readonly #warned = new Set<string>();
+  /** Writes that ended in doubt in this attempt, by place. */
+  readonly #doubts = new Map<string, MadeWrite[]>();
   readonly #waiting = new WeakMap<Gate, { count: number }>();
 
   constructor(reads: CallReads, runNo: number) {
@@ -79,6 +81,7 @@ export class Journal {
   }
 
   forget(place: Place): void {
+    this.#doubts.delete(`${place.datasetNo}:${place.ordinal}`);
     if (this.#places.size > 0) this.#places.delete(`${place.datasetNo}:${place.ordinal}`);
   }
 
@@ -87,6 +90,36 @@ export class Journal {
     const entry = left?.entries.get(callId);
     if (left !== undefined && entry !== undefined) claim(left, callId);
     return entry;
+  }
+
+  /** A write has ended in doubt: no equal one goes out from its place before somebody says what became of it. */
+  doubt(place: Place, write: MadeWrite): void {
+    const name = `${place.datasetNo}:${place.ordinal}`;
+    const known = this.#doubts.get(name);
+    if (known === undefined) this.#doubts.set(name, [write]);
+    else known.push(write);
+  }
+
+  /** A write in doubt of this place that asked the same of the same tool, whatever its label. */
+  doubtLike(place: Place, like: Pick<MadeWrite, 'tool' | 'inputDigest'>): MadeWrite | undefined {
+    const isLike = ({ tool, inputDigest }: MadeWrite): boolean =>
+      tool === like.tool && inputDigest === like.inputDigest;
+    const now = this.#doubts.get(`${place.datasetNo}:${place.ordinal}`)?.find(isLike);
+    const left = now === undefined ? this.#left(place) : undefined;
+    if (left === undefined) return now;
+    for (const entry of left.entries.values())
+      if (entry.error !== null && isLike(entry) && isFinalFailure(entry.error)) return entry;
+    for (const operation of left.open.values())
+      if (operation.state === 'intended' && isLike(operation)) return operation;
+    return undefined;
+  }
+
+  /** A write in doubt of this tool that has not been asked for again. */
+  unclaimedDoubt(place: Place, tool: string): OperationRecord | undefined {
+    const left = this.#left(place);
+    for (const write of left?.writes.values() ?? [])
+      if (write.state === 'intended' && write.tool === tool && left?.open.has(write.callId) === true) return write;
+    return undefined;
   }
 
   /** True where an earlier attempt may have sent this call, and nobody knows what became of it. */
@@ -215,7 +248,7 @@ function divided(
   const passed = passedOver(entries, known);
   const isAgain = (entry: CallEntry): boolean => {
     if (entry.error === null) return false;
-    return isFinalFailure(entry.error) ? resolved.has(entry.callId) : retryFailed && !passed(entry);
+    return isFinalFailure(entry.error) ? resolved.has(doubtedCall(entry)) : retryFailed && !passed(entry);
   };
   const { standing = [], again = [] } = Object.groupBy(entries, (entry) => (isAgain(entry) ? 'again' : 'standing'));
   return { standing, again };
@@ -237,6 +270,12 @@ function passedOver(entries: readonly CallEntry[], known: readonly OperationReco
 
 function sentAs({ tool, inputDigest }: Pick<OperationRecord, 'tool' | 'inputDigest'>): string {
   return `${tool}|${inputDigest}`;
+}
+
+/** The call whose outcome is in doubt: its own, or an equal one that went out before it. */
+function doubtedCall({ error, callId }: CallEntry): Digest {
+  const { details } = JSON.parse(error ?? '{}') as { readonly details?: { readonly callId?: Digest } };
+  return details?.callId ?? callId;
 }
 
 function isResolved({ state }: OperationRecord): boolean {

@@ -40,9 +40,10 @@ export async function stillUnclaimed(
   return look();
 }
 
-function unclaimed(run: CallRun, { scope, site, inputDigest }: Question): OperationRecord | undefined {
+function unclaimed(run: CallRun, { scope, site, inputDigest, tool }: Question): OperationRecord | undefined {
   if (site === undefined) return undefined;
-  const before = run.journal.writeAt(scope.place, site);
+  // Under a label that varies its place is another one; what is in doubt of the tool is a reason not to send more.
+  const before = run.journal.writeAt(scope.place, site) ?? run.journal.unclaimedDoubt(scope.place, tool.id);
   // What somebody says was not done leaves the place free.
   return before?.inputDigest === inputDigest || before?.state === 'notDone' ? undefined : before;
 }

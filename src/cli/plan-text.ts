@@ -17,7 +17,8 @@ export function planLines(plan: PlanJson): string[] {
     lines.push(...tableLines(['  leg', 'tool', 'new', 'receipts', 'skipped', 'blocked', 'credits'], rows));
   }
   lines.push(`credits: ${creditsText(plan.credits)} (least – expected – most)`);
-  lines.push(`time at the declared limits: ${shownSeconds(plan.seconds.atDeclaredLimits)}`);
+  const { atDeclaredLimits, isDeclared } = plan.seconds;
+  lines.push(`time at the declared limits: ${isDeclared ? shownSeconds(atDeclaredLimits) : 'none declared'}`);
   lines.push(...plan.notes.map((note) => `note: ${note}`));
   return lines;
 }

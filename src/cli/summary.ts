@@ -54,8 +54,10 @@ function sandboxLine({ before, after }: NonNullable<SummaryFacts['sandbox']>): s
   return `  sandbox  ledger: ${operations}, ${shownNumber(before.credits)} → ${counted(after.credits, 'credit')}`;
 }
 
-/** What a run waits for, and until when. */
+/** What a run waits for, each event with its time, and when it goes on by itself where no event's time says that. */
 export function waitsText({ events, wakeAt }: WaitingJson): string {
-  const until = wakeAt === null ? [] : [`until ${wakeAt}`];
-  return [...(events.length === 0 ? [] : [`for ${eventsText(events)}`]), ...until].join(', ');
+  const awaited = events.map((one) => `${eventsText([one])}${one.until === null ? '' : `, until ${one.until}`}`);
+  const byItself =
+    wakeAt === null || events.some(({ until }) => until === wakeAt) ? [] : [`goes on by itself at ${wakeAt}`];
+  return [...(awaited.length === 0 ? [] : [`for ${awaited.join(', ')}`]), ...byItself].join('; ');
 }

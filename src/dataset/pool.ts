@@ -69,6 +69,10 @@ export class Pool<Item> {
     return this.#inFlight;
   }
 
+  get parked(): number {
+    return this.#parked;
+  }
+
   release(bytes: number): void {
     this.#inFlight--;
     this.#bytesInFlight -= bytes;

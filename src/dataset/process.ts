@@ -58,7 +58,7 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
     stuck: (rows) => crowd?.stuck(rows),
     start: (item) => new RowRun(job, item).begin(item.again),
     // A plan waits for nothing: it gives what there is.
-    rest: host.planning === true ? undefined : (resting) => rest(host, what, resting),
+    rest: host.planning === true ? undefined : (resting) => rest(host, frame, { resting, parked: pool.parked }),
   });
   const crowd = host.crowd?.(datasetNo, (rows) => pool.grow(rows));
   host.waiting.onWake(datasetNo, (ordinal) => {
@@ -92,17 +92,20 @@ export async function processRange(host: DatasetHost, what: ProcessWhat, range: 
   return end;
 }
 
-/** All that is left is parked: the attempt may end, or somebody's answer brings rows back. */
-function rest(host: DatasetHost, { frame, counters }: ProcessWhat, resting: boolean): void {
+/**
+ * All that is left is parked: the attempt may end, or somebody's answer brings rows back. Counters take a parked row once it
+ * is durable, so it is the pool that knows how many there are.
+ */
+function rest(host: DatasetHost, { record }: Frame, { resting, parked }: { resting: boolean; parked: number }): void {
   host.waiting.busy(!resting);
   if (!resting) return;
-  const { key, datasetNo } = frame.record;
+  const { key, datasetNo } = record;
   host.event({
     type: 'dataset.parked',
     level: 'info',
-    message: `Dataset '${key}': all ${counters.waiting} unfinished rows are waiting.`,
+    message: `Dataset '${key}': all ${parked} unfinished rows are waiting.`,
     datasetNo,
-    data: JSON.stringify({ parked: counters.waiting }),
+    data: JSON.stringify({ parked }),
   });
   host.waiting.rests();
 }

@@ -337,7 +337,10 @@ describe('processing', () => {
     ]);
     expect(settled).toBe(false);
     expect(test.progress.at(-1)).toMatchObject({ waiting: 3, completed: 3, active: 0 });
-    expect(test.events.filter((event) => event.type === 'dataset.parked')).toHaveLength(1);
+    const rests = test.events.filter((event) => event.type === 'dataset.parked');
+    expect(rests.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/: all 3 unfinished rows are waiting\.$/),
+    ]);
     const later = testRun({ store: test.store, attempt: 2 });
     const chain = dataset(later, [])
       .withColumn('before', (row: Row) => row.n)

@@ -26,7 +26,7 @@ export interface AccountParts {
  *  1. A permit is given only while gate, ramp, concurrency and every window allow it and its credits are reserved; all of
  *     these are taken in the same turn.
  *  2. Whoever comes while others wait goes behind them (lanes); only a function tool on an account without declared
- *     limits has nothing to wait for and passes.
+ *     limits that has refused nothing has nothing to wait for and passes.
  *  3. Every waiter ends in exactly one of: a permit, a refusal, its signal's abort. Whatever can make room (an ending, a
  *     release, a dispatch, the timer, the budget) ends in `#pump`.
  *  4. A wait that is known to be longer than a waiter may be put off refuses it at once.
@@ -50,7 +50,7 @@ export class AccountGovernor implements PermitHolder {
     this.#maxWaitMs = parts.providerMaxWaitMs;
     this.#leastWaitMs = parts.providerMaxWaitMs;
     const windows = parts.windows({
-      ready: () => Math.min(this.#lanes.size, this.#allowance.room),
+      ready: (ms) => Math.min(this.#lanes.size, this.#allowance.room, this.#allowance.paceRoom(ms)),
       wake: () => this.#pump(),
       failed: (error) => this.refuseAll(() => error),
     });

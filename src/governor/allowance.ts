@@ -2,6 +2,7 @@ import type { Chance, Clock } from '../scope/index.ts';
 import { type ConcurrencyLimit, createConcurrency } from './concurrency.ts';
 import { BackPressureGate } from './gate.ts';
 import { providerWait } from './headers.ts';
+import { LearntPace } from './learnt-pace.ts';
 import { Meter } from './meter.ts';
 import { type GrantedPermit, NO_SLOTS, type PermitOutcome } from './permit.ts';
 import type { WaitReason } from './waiter.ts';
@@ -17,7 +18,7 @@ export interface AllowanceParts {
 /**
  * Whether one more call of an account may go out now, as far as its limits and the provider's answers say.
  *
- * Owns: windows, concurrency, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
+ * Owns: windows, learnt pace, concurrency, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
  *
  * Invariants
  *  1. Between `reserve` and the permit's end the call counts as in flight and holds a slot of every window.
@@ -28,6 +29,7 @@ export class Allowance {
   readonly #clock: Clock;
   readonly #windows: readonly PaceWindow[];
   readonly #gate: BackPressureGate;
+  readonly #pace = new LearntPace();
   readonly #meter = new Meter();
   #inFlight = 0;
   #deferred = 0;
@@ -63,14 +65,20 @@ export class Allowance {
     return this.#windows.length === 0 && this.concurrency.adaptive;
   }
 
-  /** True while the provider doesn't hold us back: neither closed nor ramping. */
+  /** True while the provider doesn't hold us back: neither closed nor ramping, nor at a learnt pace. */
   get isGateIdle(): boolean {
-    return this.#gate.idle;
+    return this.#gate.idle && !this.#pace.isActive;
+  }
+
+  /** How many of those who wait the learnt pace lets go in the next `ms`: at least one. */
+  paceRoom(ms: number): number {
+    const { allowedRate } = this.#pace;
+    return allowedRate === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.ceil((allowedRate * ms) / 1000));
   }
 
   /** True where the time plays no part at present. */
   get isTimeless(): boolean {
-    return this.#windows.length === 0 && this.#gate.idle;
+    return this.#windows.length === 0 && this.isGateIdle;
   }
 
   /** Monotonic instant; in the past where the gate is open. */
@@ -78,10 +86,14 @@ export class Allowance {
     return this.#gate.closedUntil;
   }
 
-  /** Calls per second that the windows let through; undefined where there are none. */
+  /** Calls per second that windows and learnt pace let through; undefined where there are neither. */
   get allowedRate(): number | undefined {
-    if (this.#windows.length === 0) return undefined;
-    return this.#windows.reduce((least, window) => Math.min(least, window.allowedRate), Number.POSITIVE_INFINITY);
+    const learnt = this.#pace.allowedRate;
+    if (this.#windows.length === 0) return learnt;
+    return this.#windows.reduce(
+      (least, window) => Math.min(least, window.allowedRate),
+      learnt ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   usedRate(now: number): number {
@@ -91,13 +103,14 @@ export class Allowance {
   /** At most `now` where one more call may go out; Infinity where only an ending, a release or a dispatch can tell. */
   blockedUntil(now: number, unlimited: boolean): number {
     if (!this.#gate.idle) {
-      const episode = this.#gate.open(now, this.#inFlight);
-      if (episode !== undefined) this.#windows[0]?.refused(episode.closedAt, episode.refused);
+      this.#gate.open(now, this.#inFlight);
       if (now < this.#gate.closedUntil) return this.#blocked('gate', this.#gate.closedUntil);
       if (this.#inFlight >= this.#gate.ramp) return this.#blocked('gate', Number.POSITIVE_INFINITY);
     }
     // Before the windows: a slot of a shared one is used up by asking for it.
     if (!unlimited && this.room <= 0) return this.#blocked('concurrency', Number.POSITIVE_INFINITY);
+    const paced = this.#pace.nextAt();
+    if (paced > now) return this.#blocked('pace', paced);
     // The longest first: where a day's quota is used up, no slot of the second is asked for.
     for (let index = this.#windows.length - 1; index >= 0; index--) {
       const at = this.#windows[index]?.nextAt(now) ?? now;
@@ -109,6 +122,7 @@ export class Allowance {
   /** Counts one more in flight and takes a slot of every window, in their order. */
   reserve(now: number, waitingSince: number): readonly number[] {
     this.#inFlight++;
+    this.#pace.reserve(now, waitingSince);
     if (this.#windows.length === 0) return NO_SLOTS;
     return this.#windows.map((window) => window.reserve(now, waitingSince));
   }
@@ -133,20 +147,30 @@ export class Allowance {
       const now = this.#clock.monotonic();
       for (const window of this.#windows) window.arrived(now);
     }
-    if (outcome.ending === 'deferred') this.#closeGate(permit.dispatchedAt, outcome);
+    if (outcome.ending === 'deferred') this.#closeGate(permit.dispatchedAt, outcome, wasFull);
     else if (outcome.ending === 'answered' || outcome.ending === 'rejected') {
-      if (!this.#gate.idle) this.#gate.answered(permit.dispatchedAt);
+      this.#pace.answered(permit.dispatchedAt, outcome.latencyMs);
+      if (!this.#gate.idle) this.#taken(permit.dispatchedAt);
       this.concurrency.answered(permit.dispatchedAt, outcome.latencyMs, wasFull);
     }
   }
 
-  #closeGate(dispatchedAt: number, outcome: PermitOutcome): void {
+  /** A call was taken although the provider holds us back. */
+  #taken(dispatchedAt: number): void {
+    const episode = this.#gate.answered(dispatchedAt);
+    if (episode === undefined) return;
+    this.#pace.learn(episode, this.#clock.monotonic());
+    if (this.#pace.isActive) this.#gate.endRamp();
+  }
+
+  #closeGate(dispatchedAt: number, outcome: PermitOutcome, wasFull: boolean): void {
     const now = this.#clock.monotonic();
     const { retryAfterMs, headers } = outcome;
     this.#deferred++;
     const wait = retryAfterMs ?? (headers === undefined ? undefined : providerWait(headers, this.#clock.now()));
     this.#gate.refused(dispatchedAt, now, wait);
-    this.concurrency.deferred(dispatchedAt, now);
+    // What a learnt pace let out too fast says nothing about how many may be in flight.
+    if (wasFull || !this.#pace.isActive) this.concurrency.deferred(dispatchedAt, now);
   }
 
   #blocked(reason: WaitReason, until: number): number {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import type { ProviderLimits } from '../sdk/index.ts';
-import { createMemoryRateState } from './rate-state.ts';
 import {
   accountWith,
   type BacklogOptions,
@@ -199,37 +198,5 @@ describe('pacing', () => {
       expect(() => governor.permit(requestTo(accountWith(limits)))).toThrow(
         expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('hunter/default') }),
       );
-  });
-
-  it.each([
-    ['in memory', {}],
-    ['in a shared state', { rateState: createMemoryRateState() }],
-  ])('a limit declared too wide is learnt: refusals come only at first (%s)', async (_, kept) => {
-    const clock = new VirtualClock();
-    const governor = governorOn(clock, kept);
-    const account = accountWith({ rate: [{ calls: 100, per: '1s' }], concurrency: 200 });
-    const accepted: number[] = [];
-    const refused: number[] = [];
-    const start = clock.monotonic();
-    const worker = async (): Promise<void> => {
-      for (;;) {
-        const permit = await governor.permit(requestTo(account));
-        permit.dispatched();
-        const now = clock.monotonic();
-        const fits = mostInWindow([...accepted.slice(-40), now], 1_000) <= 40;
-        (fits ? accepted : refused).push(now);
-        await new Promise<void>((resolve) => void clock.after(20, resolve));
-        permit.settle(
-          fits
-            ? { ending: 'answered', credits: 1, latencyMs: 20 }
-            : { ending: 'deferred', credits: 0, latencyMs: 20, headers: { 'retry-after': '1' } },
-        );
-      }
-    };
-    for (let row = 0; row < 64; row++) void worker();
-    await clock.advance(120_000);
-    expect(refused.length).toBeGreaterThan(0);
-    expect(refused.filter((at) => at - start > 20_000)).toEqual([]);
-    expect(accepted.filter((at) => at - start > 60_000).length).toBeGreaterThan(60 * 40 * 0.7);
   });
 });

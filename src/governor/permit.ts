@@ -13,7 +13,7 @@ export interface PermitRequest {
   readonly signal?: AbortSignal | undefined;
   /** For a caller that can park: a known wait beyond it, in milliseconds, and within `providerMaxWait` rejects with LongWait. */
   readonly rowWaitMs?: number | undefined;
-  /** A function tool: no limit that isn't declared applies. */
+  /** A function tool: no limit applies that isn't declared, or learnt from its own refusals. */
   readonly unlimited?: boolean | undefined;
   /** For the errors: tool id, and the id that the author gave the call. */
   readonly tool: string;

@@ -19,8 +19,8 @@ interface Slot {
 /**
  * One declared limit whose slots are kept in a RateState, because other processes use it too and it outlives this one.
  *
- * Owns: the slots that this process was granted and has not used, and a window over its own dispatches. That one learns
- * from refusals (each process learns its own share), and keeps the limit here when the wall clock jumps.
+ * Owns: the slots that this process was granted and has not used, and a window over its own dispatches, which keeps the
+ * limit here when the wall clock jumps.
  *
  * Invariants
  *  1. A call goes out only on a granted slot, at its instant or later (a spare one: at the instant at which it counts or
@@ -68,7 +68,7 @@ export class SharedWindow implements PaceWindow {
   }
 
   nextAt(now: number): number {
-    const own = this.#own.nextAt(now);
+    const own = this.#own.nextAt();
     if (own > now) return own;
     this.#dropLapsed(now);
     if (this.#stock.length === 0 && !this.#asking && now >= this.#askAgainAt) this.#ask(now);
@@ -108,10 +108,6 @@ export class SharedWindow implements PaceWindow {
     this.#stock.unshift({ usableFrom: Number.NEGATIVE_INFINITY, at: slot, lapsesAt: slot + this.#lapseMs });
   }
 
-  refused(closedAt: number, refused: number): void {
-    this.#own.refused(closedAt, refused);
-  }
-
   #move(from: number, to: number): void {
     const { rateState, account, asker } = this.#parts;
     rateState.moved({ account, asker, limit: this.#limit, from, to });
@@ -128,7 +124,7 @@ export class SharedWindow implements PaceWindow {
     const toWall = this.#toWall(now);
     // A timer that was late by less than the slack does not put the slot off that it was set for.
     const from = Math.max(now - slackOf(this.perMs), Math.min(now, this.#askAgainAt)) + toWall;
-    const [want, spare, until] = [Math.max(1, ready()), this.#expected(now), now + toWall + this.#blockMs];
+    const [want, spare, until] = [Math.max(1, ready(this.#blockMs)), this.#expected(now), now + toWall + this.#blockMs];
     const request = { account, asker, limit: this.#limit, want, spare, now: from, until };
     try {
       const grant = rateState.take(request);

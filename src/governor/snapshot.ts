@@ -15,7 +15,7 @@ export interface RunWait {
 /** The numbers that the governor decides with, as people and `runs show` see them. */
 export interface AccountSnapshot {
   readonly account: string;
-  /** Calls per second that the declared limits let through at present; null where none is declared. */
+  /** Calls per second that the limits let through at present, declared or learnt from refusals; null where there is none. */
   readonly allowedRate: number | null;
   /** Calls per second over the last ten seconds. */
   readonly usedRate: number;

@@ -13,12 +13,10 @@
  *  4. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
  *     arrive later than they went out by more than the margin: each counts from when as many answers had come, and until
  *     then as a quarter of `per` late, which is also the most that it is put off by.
- *  5. A window that the provider has shown to be too wide is narrowed, never below one call, and widens by itself only
- *     after a quarter of an hour without a refusal.
  */
 export interface PaceWindow {
   readonly perMs: number;
-  /** Calls per second that the window lets through at present. */
+  /** Calls per second that the window lets through. */
   readonly allowedRate: number;
   /** When one more may be reserved; Infinity where only the dispatch or release of a reserved slot can tell. */
   nextAt(now: number): number;
@@ -28,14 +26,12 @@ export interface PaceWindow {
   release(slot: number): void;
   /** A request has been answered, so as many as were answered by now have arrived. */
   arrived(now: number): void;
-  /** Of what went out before `closedAt`, `refused` were refused: learn from it. */
-  refused(closedAt: number, refused: number): void;
 }
 
 /** What a window may know of, and tell, the calls that wait for it. */
 export interface WindowQueue {
-  /** How many of those who wait could go at once if every window let them. */
-  readonly ready: () => number;
+  /** How many of those who wait could go in the next `ms` if every window let them. */
+  readonly ready: (ms: number) => number;
   /** A window that said Infinity may have changed by itself. */
   readonly wake: () => void;
   /** Nobody can be served: refuses everyone who waits with this error. */
@@ -58,29 +54,22 @@ export function slackOf(perMs: number): number {
 
 /** How much of the window the first requests may arrive late by. */
 export const LATE = 0.25;
-const QUIET_MS = 15 * 60_000;
-const CLEAR_SHARE = 0.1;
-const REPEATED_WITHIN = 10;
 
 export class LocalWindow implements PaceWindow {
   readonly perMs: number;
-  readonly #declared: number;
+  readonly #calls: number;
   readonly #spacing: number;
   readonly #slack: number;
   readonly #log: number[] = [];
-  #calls: number;
   #dispatched = 0;
   /** Of the first `calls` requests, how many are known to have arrived. */
   #arrived = 0;
   #reserved = 0;
   #lastLogged = Number.NEGATIVE_INFINITY;
   #spacedFrom = Number.NEGATIVE_INFINITY;
-  #narrowedAt = Number.NEGATIVE_INFINITY;
-  #refusedAt = Number.NEGATIVE_INFINITY;
 
   constructor(limit: WindowLimit) {
     this.perMs = limit.perMs;
-    this.#declared = limit.calls;
     this.#calls = limit.calls;
     this.#slack = slackOf(limit.perMs);
     this.#spacing = limit.smooth ? (limit.perMs / limit.calls) * MARGIN : 0;
@@ -90,8 +79,7 @@ export class LocalWindow implements PaceWindow {
     return (this.#calls * 1000) / this.perMs;
   }
 
-  nextAt(now: number): number {
-    if (this.#calls < this.#declared && now - this.#narrowedAt > QUIET_MS) this.#widen(now);
+  nextAt(): number {
     return Math.max(this.#freeAt(), this.#spacedAt());
   }
 
@@ -106,8 +94,8 @@ export class LocalWindow implements PaceWindow {
   dispatched(slot: number, now: number): void {
     const instant = Math.max(slot, now - this.#slack, this.#lastLogged);
     this.#lastLogged = instant;
-    if (this.#log.length < this.#declared) this.#log.push(instant);
-    else this.#log[this.#dispatched % this.#declared] = instant;
+    if (this.#log.length < this.#calls) this.#log.push(instant);
+    else this.#log[this.#dispatched % this.#calls] = instant;
     this.#dispatched++;
     this.#reserved--;
   }
@@ -118,30 +106,11 @@ export class LocalWindow implements PaceWindow {
 
   arrived(now: number): void {
     const at = this.#arrived;
-    if (this.#spacing > 0 || at >= this.#declared || at >= this.#dispatched) return;
+    if (this.#spacing > 0 || at >= this.#calls || at >= this.#dispatched) return;
     this.#arrived++;
     const logged = this.#log[at] ?? now;
     this.#log[at] = Math.max(logged, Math.min(now, logged + this.perMs * LATE));
     this.#lastLogged = Math.max(this.#lastLogged, this.#log[at] ?? now);
-  }
-
-  refused(closedAt: number, refused: number): void {
-    const sent = this.#sentBetween(closedAt - this.perMs, closedAt);
-    const repeated = closedAt - this.#refusedAt <= this.perMs * REPEATED_WITHIN;
-    this.#refusedAt = closedAt;
-    // A refusal while the window was half empty has another cause than this limit.
-    if (sent * 2 < this.#calls || (refused < sent * CLEAR_SHARE && !repeated)) return;
-    const accepted = sent - Math.min(sent, refused);
-    // Where nothing at all was let through, the refusals say nothing about how much would be.
-    if (accepted === 0 && !repeated) return;
-    const learned = accepted < this.#calls ? accepted : Math.floor(this.#calls * 0.9);
-    this.#calls = Math.max(1, Math.floor(this.#calls / 2), learned);
-    this.#narrowedAt = closedAt;
-  }
-
-  #widen(now: number): void {
-    this.#calls = Math.min(this.#declared, this.#calls + Math.max(1, Math.round(this.#declared * 0.1)));
-    this.#narrowedAt = now;
   }
 
   /** The slot after those reserved is free once the call that went `calls` before it has left the window. */
@@ -150,18 +119,12 @@ export class LocalWindow implements PaceWindow {
     const before = this.#dispatched + this.#reserved - this.#calls;
     if (before < 0) return Number.NEGATIVE_INFINITY;
     // Calls that are spaced make no burst.
-    const isCold = this.#spacing === 0 && before < this.#declared && before >= this.#arrived;
+    const isCold = this.#spacing === 0 && before < this.#calls && before >= this.#arrived;
     const late = isCold ? this.perMs * LATE : 0;
-    return (this.#log[before % this.#declared] ?? Number.NEGATIVE_INFINITY) + late + this.perMs * MARGIN;
+    return (this.#log[before % this.#calls] ?? Number.NEGATIVE_INFINITY) + late + this.perMs * MARGIN;
   }
 
   #spacedAt(): number {
     return this.#spacing === 0 ? Number.NEGATIVE_INFINITY : this.#spacedFrom + this.#spacing;
-  }
-
-  #sentBetween(after: number, until: number): number {
-    let sent = 0;
-    for (const instant of this.#log) if (instant > after && instant <= until) sent++;
-    return sent;
   }
 }

@@ -29,7 +29,7 @@ const PER_OCTAVE = 4;
 
 /** The histograms of one attempt. Invariant: what is added is in exactly one bucket of its tool and phase. */
 export class Timings {
-  readonly #counts = new Map<string, Map<Phase, Counts>>();
+  #counts = new Map<string, Map<Phase, Counts>>();
 
   get isEmpty(): boolean {
     return this.#counts.size === 0;
@@ -59,6 +59,14 @@ export class Timings {
         for (const [bucket, count] of more.buckets)
           counts.buckets.set(bucket, (counts.buckets.get(bucket) ?? 0) + count);
       }
+  }
+
+  /** What was added since it was taken last; undefined where that is nothing. */
+  take(): TimingsData | undefined {
+    if (this.isEmpty) return undefined;
+    const data = this.data();
+    this.#counts = new Map();
+    return data;
   }
 
   data(): TimingsData {

@@ -1,7 +1,17 @@
 import type { Place } from '../scope/index.ts';
-import { callName, isInDoubt, type OperationRecord, type RunRecord } from '../store/index.ts';
+import {
+  type CallEntry,
+  callName,
+  isInDoubt,
+  type OperationRecord,
+  type RunRecord,
+  receiptName,
+  type StoredReceipt,
+} from '../store/index.ts';
+import { framesOf } from './frames.ts';
 import type { ReportSource } from './reads.ts';
-import { statusIn } from './run-json.ts';
+import { resumeCommands } from './resume-commands.ts';
+import { type ShownStatus, statusIn } from './run-json.ts';
 
 /** A write that may or may not have been done, and that nothing sends again before somebody says which. */
 export interface DoubtJson {
@@ -17,12 +27,21 @@ export interface DoubtJson {
   readonly next: readonly string[];
 }
 
+/** A write that was in doubt until its answer came after all: it was done, and the run takes that answer when it goes on. */
+export interface AnsweredLateJson extends DoubtJson {
+  /** The answer. */
+  readonly receiptId: string;
+}
+
 const SHOWN_OPERATIONS = 10_000;
 
 export interface Doubts {
   readonly operations: readonly DoubtJson[];
-  /** Where they were made, as `siteOf` writes it: what tells the waits whose card is in doubt. */
+  readonly answeredLate: readonly AnsweredLateJson[];
+  /** Where those in doubt were made, as `siteOf` writes it: what tells the waits whose card is in doubt. */
   readonly sites: ReadonlySet<string>;
+  /** The most that may have been spent and is not settled, by what is in doubt and by what was bought or begun. */
+  readonly credits: number;
 }
 
 /** A place in the play and its data. */
@@ -36,46 +55,107 @@ interface Site {
   readonly label: string;
 }
 
+type Operation = OperationRecord & { readonly place: Place };
+
 /** Writes of a run that are in doubt. Those of a run at work count once they have ended so. */
 export async function operationsInDoubt(source: ReportSource, run: RunRecord): Promise<readonly DoubtJson[]> {
   return (await doubtsOf(source, run)).operations;
 }
 
-/** The same, with where they were made. */
+/** The same, with where they were made, what they may cost, and those that were answered after all. */
 export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Doubts> {
-  const doubts: DoubtJson[] = [];
-  const sites = new Set<string>();
-  const isWorkedOn = statusIn(source, run) === 'running';
-  let frames: ReadonlyMap<number, string> | undefined;
-  for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS)) {
-    const { callId, tool, label, path, place, at } = operation;
-    if (!(await isOpen(source, run, { operation, place, isWorkedOn }))) continue;
-    frames ??= new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
-    const resolve = `callsheet runs resolve ${run.id} ${callName(callId)} --as`;
-    sites.add(siteOf(operation));
-    doubts.push({
-      call: callName(callId),
-      tool,
-      label,
-      path,
-      dataset: frames.get(place.datasetNo) ?? null,
-      row: place.datasetNo === 0 ? null : `#${place.ordinal + 1}`,
-      at: new Date(at).toISOString(),
-      next: [`${resolve} not-done`, `${resolve} done --data '<its answer as JSON>'`],
-    });
-  }
-  return { operations: doubts, sites };
+  const status = statusIn(source, run);
+  const open: Operation[] = [];
+  for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS))
+    if (await isOpen(source, run, { operation, status })) open.push(operation);
+  // What a run at work has bought and not settled it settles by itself.
+  const receipts = status === 'running' && open.length === 0 ? [] : await source.calls.unsettledReceipts(run.no);
+  const answers = new Map(receipts.filter(isAnswer).map((receipt) => [receipt.callId, receipt]));
+  const frames = await framesByNumber(source, run, open);
+  const inDoubt = open.filter(({ callId }) => !answers.has(callId));
+  const answeredLate = open.flatMap((operation) => {
+    const answer = answers.get(operation.callId);
+    return answer === undefined ? [] : [{ operation, receiptId: receiptName(answer.id) }];
+  });
+  const resume = answeredLate.length === 0 ? [] : resumeCommands(run, status, await failedRows(source, run));
+  return {
+    operations: inDoubt.map((operation) => {
+      const resolve = `callsheet runs resolve ${run.id} ${callName(operation.callId)} --as`;
+      const next = [`${resolve} not-done`, `${resolve} done --data '<its answer as JSON>'`];
+      return { ...operationJson(operation, frames), next };
+    }),
+    answeredLate: answeredLate.map(({ operation, receiptId }) => ({
+      ...operationJson(operation, frames),
+      receiptId,
+      next: [...resume, `callsheet receipts show ${receiptId}`],
+    })),
+    sites: new Set(inDoubt.map(siteOf)),
+    credits: creditsOf(source, [...inDoubt, ...receipts.filter((receipt) => isUnaccounted(receipt, status))]),
+  };
+}
+
+const JOB_START = ':start';
+
+/** False for the start of a provider's job, which answers no call. */
+function isAnswer({ tool }: StoredReceipt): boolean {
+  return !tool.endsWith(JOB_START);
+}
+
+/**
+ * Whether the run may still come to settle it, or has lost sight of it. What a process that was overtaken has bought of a run
+ * that is complete, the run has from somebody else.
+ */
+function isUnaccounted(receipt: StoredReceipt, status: ShownStatus): boolean {
+  return status !== 'running' && (status !== 'completed' || !isAnswer(receipt));
+}
+
+/** A call counts once: a job whose end cannot be read has the receipt of its start, too. */
+function creditsOf(source: ReportSource, calls: readonly Pick<StoredReceipt, 'callId' | 'tool'>[]): number {
+  const most = new Map<string, number>();
+  for (const { callId, tool } of calls)
+    most.set(callId, source.maxCreditsOf(tool.endsWith(JOB_START) ? tool.slice(0, -JOB_START.length) : tool));
+  return [...most.values()].reduce((sum, credits) => sum + credits, 0);
+}
+
+/** Rows of a run that failed. */
+export async function failedRows(source: ReportSource, run: RunRecord): Promise<number> {
+  const counts = (await framesOf(source, run)).map((frame) => source.datasets.rowCounts(run.no, frame.datasetNo));
+  return (await Promise.all(counts)).reduce((sum, { failed }) => sum + failed, 0);
+}
+
+async function framesByNumber(
+  source: ReportSource,
+  run: RunRecord,
+  operations: readonly Operation[],
+): Promise<ReadonlyMap<number, string>> {
+  if (operations.length === 0) return new Map();
+  return new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
+}
+
+function operationJson(
+  { callId, tool, label, path, place, at }: Operation,
+  frames: ReadonlyMap<number, string>,
+): Omit<DoubtJson, 'next'> {
+  return {
+    call: callName(callId),
+    tool,
+    label,
+    path,
+    dataset: frames.get(place.datasetNo) ?? null,
+    row: place.datasetNo === 0 ? null : `#${place.ordinal + 1}`,
+    at: new Date(at).toISOString(),
+  };
 }
 
 /** One without an end may be on its way right now. */
 async function isOpen(
   source: ReportSource,
   run: RunRecord,
-  of: { readonly operation: OperationRecord; readonly place: Place; readonly isWorkedOn: boolean },
+  { operation, status }: { readonly operation: Operation; readonly status: ShownStatus },
 ): Promise<boolean> {
-  const { operation, place, isWorkedOn } = of;
-  if (operation.state !== 'intended') return false;
+  const { state, place, callId } = operation;
+  if (state !== 'intended') return false;
   const journal = await source.calls.journal(run.no, place.datasetNo, [place.ordinal]);
-  const entry = journal.get(place.ordinal)?.find((one) => one.callId === operation.callId);
-  return isInDoubt(operation, entry) && !(entry === undefined && isWorkedOn);
+  const entry: CallEntry | undefined = journal.get(place.ordinal)?.find((one) => one.callId === callId);
+  return isInDoubt(operation, entry) && !(entry === undefined && status === 'running');
 }

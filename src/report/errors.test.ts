@@ -17,6 +17,7 @@ function source(errors: readonly object[]): ReportSource {
     now: () => 0,
     isGone: () => false,
     maxCreditsOf: () => 0,
+    calls: { unsettledReceipts: async () => [] },
   } as unknown as ReportSource;
 }
 
@@ -83,6 +84,28 @@ describe('failed rows', () => {
     expect(await told(said('"Ada"'), said('"Bob"'))).toHaveLength(1);
   });
 
+  verifies('ERRORS-SAID-1', 'of refused requests show what was said, and first what to mend', async () => {
+    const refused = (code: string, body: unknown, message = 'was answered 422') => ({
+      code,
+      message,
+      details: { body },
+    });
+    const [group] = await told(
+      refused('PROVIDER_VALIDATION', '{ "error":\n "poison" }'),
+      refused('PROVIDER_VALIDATION', 'x'.repeat(500)),
+      refused('PROVIDER_VALIDATION', undefined),
+    );
+    expect(group?.samples.map(({ said }) => said)).toEqual(['{ "error": "poison" }', `${'x'.repeat(200)}…`, null]);
+    expect(group?.next).toEqual([
+      expect.stringMatching(/^Mend what the provider names first/),
+      'callsheet runs resume run_1 --retry-failed',
+    ]);
+    // Said once is enough.
+    expect((await told(refused('PROVIDER_REJECTED', 'no', 'was answered 200: no')))[0]?.samples[0]?.said).toBeNull();
+    for (const code of ['TOOL_THREW', 'PROVIDER_REJECTED', 'PROVIDER_NOT_FOUND', 'PROVIDER_CONFLICT'])
+      expect((await told({ code, message: 'm' }))[0]?.next[0], code).not.toContain('callsheet runs resume');
+  });
+
   verifies(
     'CLI-ERRORS-1',
     'are grouped by code and by what their messages have in common, the largest group first',
@@ -110,7 +133,7 @@ describe('failed rows', () => {
       expect(report.groups[0]?.samples).toHaveLength(5);
       expect(report.groups[0]?.samples[0]?.message).toContain('ada0@x.io');
       expect(report.groups[0]?.message).not.toMatch(/ada|https|\d/);
-      expect(report.groups[0]?.next).toEqual(['callsheet runs resume run_1 --retry-failed']);
+      expect(report.groups[0]?.next.at(-1)).toBe('callsheet runs resume run_1 --retry-failed');
       expect(report.groups[1]?.next).toEqual([
         'callsheet secrets set K',
         'see run_1',

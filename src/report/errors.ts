@@ -1,10 +1,18 @@
 import type { RowError } from '../dataset/index.ts';
 import { toJson } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { type DoubtJson, operationsInDoubt } from './doubts.ts';
+import { type AnsweredLateJson, type DoubtJson, doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import type { ReportSource } from './reads.ts';
 import { ofRun } from './run-json.ts';
+import { saidBy } from './said.ts';
+
+export interface ErrorSample {
+  readonly row: string;
+  readonly message: string;
+  /** The provider's own words, cut short; null where it said none. */
+  readonly said: string | null;
+}
 
 export interface ErrorGroup {
   readonly dataset: string | null;
@@ -14,7 +22,7 @@ export interface ErrorGroup {
   readonly count: number;
   readonly columns: readonly string[];
   /** Up to five rows of the group. */
-  readonly samples: readonly { readonly row: string; readonly message: string }[];
+  readonly samples: readonly ErrorSample[];
   readonly next: readonly string[];
 }
 
@@ -24,6 +32,8 @@ export interface ErrorsJson {
   readonly failedRows: number;
   /** Writes that may or may not have been done: what `runs resolve` settles. */
   readonly inDoubt: readonly DoubtJson[];
+  /** Writes that were in doubt until their answers came after all. */
+  readonly answeredLate: readonly AnsweredLateJson[];
   readonly runError: { readonly code: string; readonly message: string; readonly next: readonly string[] } | null;
 }
 
@@ -40,6 +50,7 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
       addTo(groups, frame.key, error);
     }
   }
+  const { operations: inDoubt, answeredLate } = await doubtsOf(source, run);
   const sorted = [...groups.values()].sort((a, b) => b.count - a.count);
   return {
     run: run.id,
@@ -48,7 +59,8 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
       return { ...shown, columns: [...group.columns], next: nextOf(run, group) };
     }),
     failedRows,
-    inDoubt: await operationsInDoubt(source, run),
+    inDoubt,
+    answeredLate,
     runError: runErrorOf(run),
   };
 }
@@ -62,7 +74,7 @@ function runErrorOf({ id, error }: RunRecord): ErrorsJson['runError'] {
 interface MutableGroup extends Omit<ErrorGroup, 'columns' | 'count' | 'samples' | 'next'> {
   count: number;
   readonly columns: Set<string>;
-  readonly samples: { row: string; message: string }[];
+  readonly samples: ErrorSample[];
   readonly next: readonly string[];
   /** The latest of its rows'. */
   retryAt: string | undefined;
@@ -99,7 +111,8 @@ function addTo(groups: Map<string, MutableGroup>, dataset: string, error: RowErr
   const retryAt = retryAtOf(error);
   if (retryAt !== undefined && (group.retryAt ?? '') < retryAt) group.retryAt = retryAt;
   group.columns.add(error.column);
-  if (group.samples.length < SAMPLES) group.samples.push({ row: error.row, message: error.message });
+  if (group.samples.length < SAMPLES)
+    group.samples.push({ row: error.row, message: error.message, said: saidBy(error) });
 }
 
 /** Instants, addresses, quoted texts, ids and numbers vary from row to row; what is left tells the kind of fault. */
@@ -119,6 +132,17 @@ function retryAtOf({ details }: RowError): string | undefined {
   const at = typeof details === 'object' && details !== null && 'retryAt' in details ? details.retryAt : undefined;
   return typeof at === 'string' ? at : undefined;
 }
+
+const AGAIN = 'the same request is refused again. What is bought already is kept.';
+
+/** Codes of calls that fail each time until something else is mended than the provider. */
+const MEND: Readonly<Record<string, string>> = {
+  PROVIDER_VALIDATION: `Mend what the provider names first, in the tool or in the input (then as a new run): ${AGAIN}`,
+  PROVIDER_REJECTED: `Mend what the provider names first, in the tool or in the input (then as a new run): ${AGAIN}`,
+  PROVIDER_NOT_FOUND: 'Check the URL of the tool first. Where 404 means "there is none", list it in `noResult`.',
+  PROVIDER_CONFLICT: 'See what the provider already has for this request before it is repeated.',
+  TOOL_THREW: "Mend the tool's function first: it throws again for the same input.",
+};
 
 /** What mends a group. Its rows' own steps come first; the command that runs them again is last, and there once. */
 function nextOf(run: RunRecord, group: MutableGroup): readonly string[] {
@@ -143,7 +167,8 @@ function nextOf(run: RunRecord, group: MutableGroup): readonly string[] {
     }
     default: {
       const isSaid = own.some((step) => step.startsWith(resume));
-      return isSaid ? own : [...others, resume];
+      const mend = MEND[group.code];
+      return [...(mend === undefined ? [] : [mend]), ...(isSaid ? own : [...others, resume])];
     }
   }
 }

@@ -82,6 +82,11 @@ export function priceOf(calls: readonly PilotCall[]): number | undefined {
   return live.length === 0 ? undefined : live.reduce((sum, { credits }) => sum + credits, 0) / live.length;
 }
 
+/** True where calls were made and none was answered: that tells neither what an answer costs nor how rows go on. */
+export function areAllFailed(calls: readonly PilotCall[]): boolean {
+  return calls.length > 0 && calls.every(({ outcome }) => outcome === 'failed');
+}
+
 /** Share of a result among the answers; undefined where there are none. */
 export function hitShare(calls: readonly PilotCall[]): number | undefined {
   const answers = calls.filter(({ outcome }) => outcome !== 'failed');

@@ -1,4 +1,9 @@
-export { type DoubtJson, operationsInDoubt } from './doubts.ts';
+export {
+  type DoubtJson,
+  doubtsOf,
+  failedRows,
+  operationsInDoubt,
+} from './doubts.ts';
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type EventJson, eventsOf } from './events.ts';
 export { type Exported, type ExportOptions, exportDataset } from './export.ts';
@@ -15,7 +20,9 @@ export {
   receiptNumber,
   receiptsList,
 } from './receipts.ts';
+export { resumeCommands } from './resume-commands.ts';
 export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
+export { saidBy } from './said.ts';
 export {
   type ChildJson,
   type DatasetJson,

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../store/index.ts';
-import type { ShownStatus } from './run-json.ts';
+import { ofRun, type ShownStatus } from './run-json.ts';
 import type { WaitingJson } from './waiting.ts';
 
 /** What one would type next, by how the run stands. */
@@ -20,9 +20,17 @@ export function nextCommands(
   if (status === 'queued' && run.wakeAt !== null) return ['callsheet worker', `callsheet runs watch ${id}`];
   if (status === 'interrupted' || status === 'queued') return [...doubts, `callsheet runs resume ${id}`];
   const next: string[] = [];
-  if (status === 'failed') next.push(`callsheet runs resume ${id}`);
+  if (status === 'failed') next.push(...goOnCommands(run));
   if (facts.failed > 0 || facts.inDoubt > 0) next.push(`callsheet runs errors ${id}`);
   return [...next, ...exportCommands(id, facts.datasets, 'out.csv')];
+}
+
+/** What a failed run goes on with. A budget that is used up refuses the next call again until it is another one. */
+export function goOnCommands({ id, error }: RunRecord): readonly string[] {
+  const plain = `callsheet runs resume ${id}`;
+  if (error === null) return [plain];
+  const { code, next } = JSON.parse(error) as { readonly code?: string; readonly next?: readonly string[] };
+  return code === 'OUT_OF_CREDITS' && next !== undefined && next.length > 0 ? ofRun(next, id) : [plain];
 }
 
 const NAMED_DATASETS = 3;

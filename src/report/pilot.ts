@@ -20,6 +20,7 @@ export interface PilotRow {
   readonly stops: readonly { readonly path: string; readonly at: string }[];
   /** Legs that a condition left out. */
   readonly skipped: readonly string[];
+  readonly isFailed: boolean;
 }
 
 export interface PilotDataset {
@@ -106,7 +107,7 @@ async function pilotDataset(source: ReportSource, run: RunRecord, frame: FrameRe
 }
 
 function pilotRow(
-  { trace }: DatasetRow,
+  { trace, state }: DatasetRow,
   of: {
     readonly calls: readonly CallEntry[] | undefined;
     readonly stops: readonly BoundaryEntry[] | undefined;
@@ -124,5 +125,6 @@ function pilotRow(
     }),
     stops: stops.map(({ path, kind }) => ({ path, at: kind })),
     skipped: trace.filter(({ outcome }) => outcome === 'skipped').map(({ path }) => path),
+    isFailed: state === 'failed',
   };
 }

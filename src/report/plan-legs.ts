@@ -1,6 +1,6 @@
 import type { PlanCounts, RowsCut } from '../run/index.ts';
 import type { CatalogueTool } from '../tool/index.ts';
-import { freshAmong, hitShare, laterOf, mostOf, priceOf, rowsLike } from './forecast.ts';
+import { areAllFailed, freshAmong, hitShare, laterOf, mostOf, priceOf, rowsLike } from './forecast.ts';
 import type { Pilot, PilotCall, PilotDataset, PilotRow } from './pilot.ts';
 
 /** What earlier runs, and the play's text, tell about a play and its tools. */
@@ -9,7 +9,7 @@ export interface Experience {
   tool(id: string): CatalogueTool | undefined;
   /** Share of a tool's answers that were a result, 0 to 1; undefined where it has never been asked. */
   hitRate(tool: string): number | undefined;
-  /** Mean credits of a call that went out. */
+  /** Mean credits of a call that went out; undefined where none of them was answered. */
   meanCredits(tool: string): number | undefined;
   hasFailed(tool: string): boolean;
   /** Tools that the play's text shows at a leg. */
@@ -67,7 +67,8 @@ const FEW_PRICES = 5;
  * The legs of one dataset: what a plan counted, and what earlier runs tell of the rows that it could not follow.
  *
  * Rows that stand at a call without an answer go on as those rows of the pilot did which came to the same call; where no
- * pilot tells, as often as the tools before have missed, with one call of each tool a leg.
+ * pilot tells, as often as the tools before have missed, with one call of each tool a leg. Calls that all failed tell nothing:
+ * rows that ended with one go on from there as if no pilot had come to it.
  */
 export class LegForecast {
   readonly dataset: PlannedDataset;
@@ -120,9 +121,19 @@ export class LegForecast {
     return [...new Set([...this.#entries.values()].filter(varies).map(({ slot }) => this.#slots[slot]?.leg ?? ''))];
   }
 
+  /** Legs at which a tool has failed at every call of the pilot, where this run is to call it. */
+  get failing(): readonly { readonly leg: string; readonly tool: string; readonly calls: number }[] {
+    return [...this.#entries.values()].flatMap(({ slot, tool, fresh, later }) => {
+      const made = this.#madeAt({ slot, tool });
+      if (fresh + later === 0 || !areAllFailed(made)) return [];
+      return [{ leg: this.#slots[slot]?.leg ?? '', tool, calls: made.length }];
+    });
+  }
+
   /** Legs that rows may still come to, with no tool known there. */
   get unknown(): readonly string[] {
-    if (this.dataset.waiting === 0 || (this.#pilot?.rows.length ?? 0) > 0) return [];
+    const isTold = (this.#pilot?.rows.length ?? 0) > 0 && this.failing.length === 0;
+    if (this.dataset.waiting === 0 || isTold) return [];
     const known = new Set([...this.#entries.values()].map(({ slot }) => this.#slots[slot]?.leg));
     return this.dataset.columns.flatMap(({ legs }) => legs.filter((leg) => !known.has(leg)));
   }
@@ -136,7 +147,8 @@ export class LegForecast {
     if (like.length === 0) {
       this.isBlind ||= !isTool;
       this.isGuessed = true;
-      this.#byRates(cut, from);
+      const isAsked = (slot: number, tool: string): boolean => cut.known.some(this.#at(slot, tool));
+      this.#byRates({ ...cut, isAsked, isBounded: () => false }, from);
       return;
     }
     for (const { slot, tool } of this.#places(rows, from)) this.#asBefore(cut, like, this.#entry(slot, tool));
@@ -145,6 +157,28 @@ export class LegForecast {
       this.#skipped[slot] = (this.#skipped[slot] ?? 0) + share * cut.rows;
     });
     this.#unseen(cut, from);
+    this.#afterFailures(cut, like, from);
+  }
+
+  /** Rows of the pilot that failed by a call which fails each time say nothing of the legs behind it. */
+  #afterFailures(cut: RowsCut, like: readonly PilotRow[], from: number): void {
+    const lost = new Map<string, { slot: number; tool: string; rows: number }>();
+    for (const { calls, isFailed } of like) {
+      const [last] = calls
+        .filter(({ outcome }) => isFailed && outcome === 'failed')
+        .map(({ path, tool }) => ({ slot: this.#slotOf(path), tool }))
+        .sort((a, b) => b.slot - a.slot);
+      if (last === undefined || last.slot < from) continue;
+      const id = `${last.slot}|${last.tool}`;
+      lost.set(id, { ...last, rows: (lost.get(id)?.rows ?? 0) + 1 });
+    }
+    const isAsked = (slot: number, tool: string): boolean => this.#madeAt({ slot, tool }).length > 0;
+    const isBounded = (slot: number, tool: string): boolean =>
+      isAsked(slot, tool) ||
+      (slot > from && this.#experience.toolsOf(this.dataset.key, this.#slots[slot]?.leg ?? '').includes(tool));
+    for (const { slot, tool, rows } of lost.values())
+      if (areAllFailed(this.#madeAt({ slot, tool })))
+        this.#byRates({ rows: (cut.rows * rows) / like.length, at: tool, isAsked, isBounded }, slot);
   }
 
   /** What rows of the pilot did there that came to the same place. */
@@ -166,8 +200,16 @@ export class LegForecast {
         if (mostOf(rows, this.#at(slot, tool)) === 0) this.#entry(slot, tool).laterMost += cut.rows;
   }
 
-  /** Within a column a row comes to the next leg where the legs before it found nothing; it comes to every further column. */
-  #byRates(cut: RowsCut, from: number): void {
+  /**
+   * Within a column a row comes to the next leg where the legs before it found nothing; it comes to every further column.
+   *
+   * @param cut `isAsked` names what the rows have asked at `from`, `isBounded` what is in the most already
+   */
+  #byRates(
+    cut: Pick<RowsCut, 'rows' | 'at'> &
+      Readonly<Record<'isAsked' | 'isBounded', (slot: number, tool: string) => boolean>>,
+    from: number,
+  ): void {
     let arriving = cut.rows;
     for (let slot = from; slot < this.#slots.length; slot++) {
       const { column, leg } = this.#slots[slot] ?? { column: '', leg: '' };
@@ -176,10 +218,10 @@ export class LegForecast {
       for (const entry of this.#entries.values()) if (entry.slot === slot) tools.add(entry.tool);
       let missing = slot === from ? 1 - (this.#experience.hitRate(cut.at) ?? 0) : 1;
       for (const tool of tools) {
-        if (slot === from && cut.known.some(this.#at(slot, tool))) continue;
+        if (slot === from && cut.isAsked(slot, tool)) continue;
         const entry = this.#entry(slot, tool);
         entry.later += arriving;
-        entry.laterMost += cut.rows;
+        if (!cut.isBounded(slot, tool)) entry.laterMost += cut.rows;
         missing *= 1 - (this.#experience.hitRate(tool) ?? 0);
       }
       arriving *= missing;
@@ -195,9 +237,13 @@ export class LegForecast {
     return { ...named, tool, receipt: receipt * scale, skipped, calls, credits: this.#credits(entry, calls) };
   }
 
-  #credits({ slot, tool }: Entry, calls: Spread): Spread {
-    const made = (this.#pilot?.rows ?? []).flatMap((row) => row.calls.filter(this.#at(slot, tool)));
-    return creditsOf(this.#experience, tool, { calls, made });
+  #credits(entry: Entry, calls: Spread): Spread {
+    return creditsOf(this.#experience, entry.tool, { calls, made: this.#madeAt(entry) });
+  }
+
+  /** Calls of the pilot. */
+  #madeAt({ slot, tool }: Pick<Entry, 'slot' | 'tool'>): readonly PilotCall[] {
+    return (this.#pilot?.rows ?? []).flatMap((row) => row.calls.filter(this.#at(slot, tool)));
   }
 
   /** Legs and tools that rows of the pilot came to, from a place on. */
@@ -265,7 +311,8 @@ export function creditsOf(
   const { cost } = tool.definition;
   const max = tool.maxCredits;
   const mayBeFree = typeof cost?.credits === 'function' || cost?.per === 'result' || experience.hasFailed(toolId);
-  const live = made.filter(({ isLive }) => isLive).length;
+  const bought = made.filter(({ isLive }) => isLive);
+  const live = areAllFailed(bought) ? 0 : bought.length;
   const byHits = cost?.per === 'result' ? max * (hitShare(made) ?? experience.hitRate(toolId) ?? 1) : max;
   const mean =
     live >= FEW_PRICES || (live > 0 && experience.meanCredits(toolId) === undefined)

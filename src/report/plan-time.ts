@@ -2,6 +2,12 @@ import { durationMs } from '../scope/index.ts';
 import type { RateLimit } from '../sdk/index.ts';
 import type { Experience, LegEstimate } from './plan-legs.ts';
 
+export interface PlanSeconds {
+  readonly atDeclaredLimits: number;
+  /** False where none of the tools' accounts has a declared rate, so that `atDeclaredLimits` says nothing. */
+  readonly isDeclared: boolean;
+}
+
 interface Load {
   operations: number;
   readonly rates: readonly RateLimit[];
@@ -10,8 +16,8 @@ interface Load {
 /** Windows are kept a little longer than declared, against jitter on the way. */
 const MARGIN = 1.02;
 
-/** Seconds that the calls take at the declared rates: as long as the account that takes longest. */
-export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experience): number {
+/** Seconds that the calls take at the declared rates, as long as the account that takes longest, and whether there are any. */
+export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experience): PlanSeconds {
   const accounts = new Map<string, Load>();
   for (const leg of legs) {
     const tool = leg.tool === null ? undefined : experience.tool(leg.tool);
@@ -25,7 +31,7 @@ export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experi
     accounts.set(key, load);
   }
   const times = [...accounts.values()].flatMap(({ operations, rates }) => rates.map((rate) => msOf(operations, rate)));
-  return Math.ceil(Math.max(0, ...times) / 1000);
+  return { atDeclaredLimits: Math.ceil(Math.max(0, ...times) / 1000), isDeclared: times.length > 0 };
 }
 
 /** A window that is not full holds nothing back: the last of so many calls goes out in its last window. */

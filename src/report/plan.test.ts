@@ -95,7 +95,12 @@ const call = (place: typeof FIRST, more: Partial<PilotCall> = {}): PilotCall => 
   credits: 1,
   ...more,
 });
-const row = (...calls: PilotCall[]): PilotRow => ({ calls, stops: [], skipped: [] });
+const row = (...calls: PilotCall[]): PilotRow => ({
+  calls,
+  stops: [],
+  skipped: [],
+  isFailed: calls.at(-1)?.outcome === 'failed',
+});
 
 /** A pilot whose rows are these. */
 function pilotOf(rows: readonly PilotRow[], more: Partial<NonNullable<Experience['pilot']>> = {}): Partial<Experience> {
@@ -104,6 +109,7 @@ function pilotOf(rows: readonly PilotRow[], more: Partial<NonNullable<Experience
 }
 
 const miss = { outcome: 'no_result', credits: 0 } as const;
+const failure = { outcome: 'failed', credits: 0 } as const;
 
 const legsOf = (json: ReturnType<typeof plan>) => json.datasets[0]?.columns[0]?.legs ?? [];
 
@@ -158,6 +164,30 @@ describe('what a plan makes of its counts', () => {
     },
   );
 
+  verifies('PLAN-FAILED-1', 'takes nothing from calls that all failed, and says so', () => {
+    const toolsOf = (_: string, leg: string) =>
+      [FIRST, SECOND].filter(({ path }) => path === leg).map(({ tool: id }) => id);
+    const failed = Array.from({ length: 6 }, () => row(call(FIRST, failure)));
+    const json = plan({ ...pilotOf(failed), toolsOf, hasFailed: () => true });
+    const [first, second] = legsOf(json);
+    expect(first?.credits).toEqual({ least: 0, expected: 40, most: 40 });
+    // Nothing has ever been found at the first leg: all rows may come to the second.
+    expect(second).toMatchObject({ calls: { new: 70 }, credits: { least: 0, expected: 280, most: 280 } });
+    expect(json.notes).toEqual([
+      'All 6 calls of one.find at email.first failed in run_1: they tell neither the cost nor how rows go on, so both are counted as without that run. A pilot of the mended tool tells more.',
+    ]);
+    // What is known of the tool otherwise counts.
+    const known = { ...pilotOf(failed), toolsOf, hitRate: () => 0.75, meanCredits: () => 0.5 };
+    expect(legsOf(plan(known)).map(({ credits }) => credits.expected)).toEqual([20, 12.5]);
+    // One answer tells what answers cost, and what rows do that have one.
+    const one = pilotOf([...failed, row(call(FIRST))]);
+    expect(plan(one).notes.join()).not.toContain('failed in');
+    // Rows of a later dataset may be missing for the same reason.
+    const empty = { key: 'found', total: 0, rows: [] };
+    const datasets = [{ key: 'people', total: 6, rows: failed }, empty];
+    expect(plan(pilotOf(failed, { datasets })).isWhole).toBe(false);
+  });
+
   verifies('CLI-PLAN-1', 'what the limit would not allow is blocked, and no sum is above it', () => {
     const json = plan({ hitRate: () => 0.5 }, { maxCredits: 60 });
     expect(json.credits).toEqual({ least: 40, expected: 60, most: 60 });
@@ -185,9 +215,16 @@ describe('what a plan makes of its counts', () => {
 
   it('takes as long as the slowest account at its declared limit', () => {
     // 40 calls at 10 a second, 40 at 5 a second: the last of them go out in the eighth window.
-    expect(plan({ hitRate: () => 0.5 }).seconds).toEqual({ atDeclaredLimits: 8 });
+    expect(plan({ hitRate: () => 0.5 }).seconds).toEqual({ atDeclaredLimits: 8, isDeclared: true });
     const one = { ...counts(), fresh: [{ datasetNo: 1, ...FIRST, fresh: 10, shared: 0, stopped: 10 }], cut: [] };
-    expect(plan({}, { counts: one }).seconds).toEqual({ atDeclaredLimits: 0 });
+    expect(plan({}, { counts: one }).seconds).toEqual({ atDeclaredLimits: 0, isDeclared: true });
+  });
+
+  verifies('PLAN-UNLIMITED-1', 'knows whether any rate is declared', () => {
+    const free = defineTool({ id: 'one.find', effect: 'read', input: { type: 'object' }, run: () => 1 });
+    const unlimited = buildCatalogue({ tools: [free], mode: 'live' });
+    const tool = (id: string) => (unlimited.has(id) ? unlimited.get(id) : undefined);
+    expect(plan({ tool }).seconds).toEqual({ atDeclaredLimits: 0, isDeclared: false });
   });
 
   verifies('PLAN-BLIND-1', 'says what it could not see past', () => {

@@ -1,6 +1,6 @@
 import { type Beyond, datasetsBeyond, outsideEstimates } from './plan-beyond.ts';
 import { type LegEstimate, LegForecast, type PlanFacts, type Spread } from './plan-legs.ts';
-import { secondsAtLimits } from './plan-time.ts';
+import { type PlanSeconds, secondsAtLimits } from './plan-time.ts';
 import { rounded } from './show.ts';
 
 export interface PlanLegJson {
@@ -27,7 +27,7 @@ export interface PlanJson {
     readonly columns: readonly { readonly name: string; readonly legs: readonly PlanLegJson[] }[];
   }[];
   readonly credits: Spread;
-  readonly seconds: { readonly atDeclaredLimits: number };
+  readonly seconds: PlanSeconds;
   /** What the numbers rest on where it is not every row: `{ rows, of }`, scaled up. */
   readonly sample: { readonly rows: number; readonly of: number } | null;
   /** The earlier run that tells how rows go on; null where there is none. */
@@ -72,7 +72,7 @@ export function planJson(facts: PlanFacts): PlanJson {
       })),
     })),
     credits: capped,
-    seconds: { atDeclaredLimits: secondsAtLimits(all, experience) },
+    seconds: secondsAtLimits(all, experience),
     sample: sample.rows < sample.of ? sample : null,
     pilot: pilot === undefined ? null : { run: pilot.runId, rows, isSameCode: pilot.isSameCode },
     isWhole: isWhole(facts, counted, beyond),
@@ -119,11 +119,19 @@ function shareOf(leg: LegEstimate, share: number): LegEstimate {
   return { ...leg, receipt: leg.receipt * share, calls: part(leg.calls), credits: part(leg.credits) };
 }
 
-function isWhole({ counts, experience }: PlanFacts, counted: readonly Forecast[], beyond: readonly Beyond[]): boolean {
+function isWhole(facts: PlanFacts, counted: readonly Forecast[], beyond: readonly Beyond[]): boolean {
+  const { counts, experience } = facts;
+  if (isCutOff(facts, counted)) return false;
   if (counts.isCutShort || beyond.length > 0 || counted.some(({ legs }) => legs.isBlind)) return false;
   // A play may fail because cells are not there, and go on where they are.
   const mayGoOn = counts.error !== undefined && counts.datasets.some(({ waiting }) => waiting > 0);
   return !mayGoOn || experience.pilot?.isSameCode === true;
+}
+
+/** A later dataset had no rows in the pilot, and calls that all failed may be why. */
+function isCutOff({ experience }: PlanFacts, counted: readonly Forecast[]): boolean {
+  const isEmpty = experience.pilot?.datasets.some(({ total }) => total === 0) ?? false;
+  return isEmpty && counted.some(({ legs }) => legs.failing.length > 0);
 }
 
 function notesOf(facts: PlanFacts, counted: readonly Forecast[], beyond: readonly Beyond[]): string[] {
@@ -133,9 +141,13 @@ function notesOf(facts: PlanFacts, counted: readonly Forecast[], beyond: readonl
   if (sample.rows < sample.of) notes.push(`Planned on the first ${sample.rows} of ${sample.of} rows and scaled up.`);
   if (pilot !== undefined && !pilot.isSameCode)
     notes.push(`How rows go on is taken from ${pilot.runId}, which ran other code of this play.`);
-  if (counted.some(({ legs }) => legs.isGuessed))
+  if (counted.some(({ legs }) => legs.isGuessed && legs.failing.length === 0))
     notes.push(
       'No earlier run tells how rows go on: one call of each tool a leg is counted, as often as the tools before it miss. A pilot tells more: callsheet run … --limit 500',
+    );
+  for (const { leg, tool, calls } of counted.flatMap(({ legs }) => legs.failing))
+    notes.push(
+      `All ${calls} calls of ${tool} at ${leg} failed in ${pilot?.runId}: they tell neither the cost nor how rows go on, so both are counted as without that run. A pilot of the mended tool tells more.`,
     );
   const varying = counted.flatMap(({ legs }) => legs.varying);
   if (varying.length > 0)

@@ -4,7 +4,7 @@ import type { CallReads, DatasetReads, ReportReads, RunReads } from '../store/in
 export interface ReportSource {
   readonly report: ReportReads;
   readonly runs: RunReads;
-  readonly calls: Pick<CallReads, 'journal' | 'receiptRaw'>;
+  readonly calls: Pick<CallReads, 'journal' | 'receiptRaw' | 'unsettledReceipts'>;
   readonly datasets: DatasetReads;
   readonly filesDir: string;
   /** Milliseconds since the epoch: tells an interrupted run from one that is worked on. */

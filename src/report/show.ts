@@ -67,7 +67,7 @@ export interface RunReport {
   readonly credits: {
     readonly reserved: number;
     readonly settled: number;
-    /** What the writes in doubt may have cost: neither settled nor held against the limit. */
+    /** What may have been spent and is not settled: by writes in doubt and, once nobody works on the run, by all that it began. */
     readonly unknown: number;
     readonly limit: number | null;
   };
@@ -118,7 +118,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     credits: {
       reserved: live?.reserved ?? 0,
       settled: rounded(sum((calls) => calls.credits)),
-      unknown: rounded(doubts.operations.reduce((total, { tool }) => total + source.maxCreditsOf(tool), 0)),
+      unknown: rounded(doubts.credits),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
     inDoubt: doubts.operations.length,

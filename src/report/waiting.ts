@@ -1,4 +1,4 @@
-import type { RunRecord } from '../store/index.ts';
+import type { RunRecord, WaitRecord } from '../store/index.ts';
 import { type Doubts, siteOf } from './doubts.ts';
 import type { ReportSource } from './reads.ts';
 import { iso } from './run-json.ts';
@@ -18,9 +18,10 @@ export interface OpenWaitJson {
 }
 
 export interface WaitingJson {
-  /** When the run goes on at the latest without any event; null where it does not. */
+  /** When the run goes on by itself at the latest: a sleep or the time of an event is over, say. Null where it does not. */
   readonly wakeAt: string | null;
-  readonly events: readonly { readonly event: string; readonly count: number }[];
+  /** With how many wait for each, and when the first of them has waited long enough; null for never. */
+  readonly events: readonly { readonly event: string; readonly count: number; readonly until: string | null }[];
   /** The first of the waits for events, in order of arming. */
   readonly open: readonly OpenWaitJson[];
 }
@@ -40,7 +41,7 @@ export async function waitingOf(
   const open = await source.report.waitsOfRuns({ runNo: run.no, limit: LOOKED_AT });
   return {
     wakeAt: iso(run.wakeAt),
-    events,
+    events: events.map(({ event, count }) => ({ event, count, until: iso(firstDeadline(open, event)) })),
     open: open
       .flatMap(({ no, event, rowKey, armedAt, deadline, place, path, label }) => {
         if (event === null) return [];
@@ -49,4 +50,9 @@ export async function waitingOf(
       })
       .slice(0, LISTED),
   };
+}
+
+function firstDeadline(open: readonly Pick<WaitRecord, 'event' | 'deadline'>[], event: string): number | null {
+  const deadlines = open.flatMap((wait) => (wait.event === event && wait.deadline !== null ? [wait.deadline] : []));
+  return deadlines.length === 0 ? null : Math.min(...deadlines);
 }

@@ -6,7 +6,9 @@ import { chosenFrame, readerOf } from './frames.ts';
 import { type Attempt, attemptsAt, callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
 import { iso, ofRun } from './run-json.ts';
+import { saidBy } from './said.ts';
 import { rounded } from './show.ts';
+import { unfinishedJson } from './unfinished.ts';
 
 export interface AttemptJson {
   readonly leg: string;
@@ -16,13 +18,18 @@ export interface AttemptJson {
   readonly receiptId: string | null;
   readonly credits: number;
   readonly at: string | null;
-  readonly error: { readonly code: string; readonly message: string } | null;
+  /** `said` has the provider's own words, cut short. */
+  readonly error: { readonly code: string; readonly message: string; readonly said: string | null } | null;
 }
 
 export interface WhyJson {
   readonly row: string;
   readonly state: DatasetRow['state'];
   readonly error: DatasetRow['error'];
+  /** Why the row has no end yet; null where it has one. */
+  readonly reason: string | null;
+  /** What goes on with it. */
+  readonly next: readonly string[];
   readonly columns: readonly {
     readonly name: string;
     readonly value: unknown;
@@ -53,6 +60,7 @@ export async function whyRow(
     row: row.key,
     state: row.state,
     error: row.error?.next === undefined ? row.error : { ...row.error, next: ofRun(row.error.next, run.id) },
+    ...(await unfinishedJson(source, run, { row, datasetNo: frame.datasetNo })),
     columns: columns.map((column) => {
       const { name } = column;
       const own = callsOfColumn(column, calls);
@@ -68,7 +76,8 @@ export async function whyRow(
 }
 
 function attemptJson({ leg, call, traced, outcome }: Attempt): AttemptJson {
-  const error = call?.error == null ? null : (JSON.parse(call.error) as { code: string; message: string });
+  const error =
+    call?.error == null ? null : (JSON.parse(call.error) as { code: string; message: string; details?: unknown });
   return {
     leg,
     tool: call?.tool ?? null,
@@ -79,11 +88,16 @@ function attemptJson({ leg, call, traced, outcome }: Attempt): AttemptJson {
     at: call === undefined ? null : iso(call.at),
     error:
       error !== null
-        ? { code: error.code, message: error.message }
+        ? { code: error.code, message: error.message, said: saidBy(error) }
         : call === undefined
-          ? (traced?.error ?? null)
+          ? tracedError(traced)
           : null,
   };
+}
+
+function tracedError(traced: Attempt['traced']): AttemptJson['error'] {
+  const error = traced?.error;
+  return error == null ? null : { code: error.code, message: error.message, said: null };
 }
 
 function chosenColumns(shape: DatasetShape, column: string | undefined): DatasetShape['columns'] {

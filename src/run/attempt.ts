@@ -49,20 +49,12 @@ export async function runAttempt(deps: RunDeps, parts: AttemptParts): Promise<Ou
   ending.finish();
   await ending.quiet(deps.clock);
   stopProgress();
-  if (view !== undefined) tellTimings(view);
   const context = view?.context;
   context?.parked.close();
   await drain(deps, ending);
   context?.closeBudget();
   deps.calls.rescue.release(parts.run.id);
   return outcomeOf(settled, ending.reason, context === undefined ? undefined : await suspended(context));
-}
-
-/** Kept with the run, so that a slow one can explain itself. */
-function tellTimings({ context, timings }: AttemptView): void {
-  if (timings.isEmpty) return;
-  const data = JSON.stringify(timings.data());
-  context.emit({ type: 'timings', level: 'debug', message: 'Where the time of calls went.', data });
 }
 
 /** What the run waits for, where that is how the attempt ended. */

@@ -1,12 +1,14 @@
 import { type Clock, Gate, Halted } from '../scope/index.ts';
-import { type RunFatalError, StaleAttemptError } from '../sdk/index.ts';
+import type { RunFatalError } from '../sdk/index.ts';
 
 export type EndingReason =
   | { readonly kind: 'fatal'; readonly error: RunFatalError }
   | { readonly kind: 'interrupted' }
   | { readonly kind: 'cancelled' }
   /** All that is left of the attempt waits for an instant or for somebody. */
-  | { readonly kind: 'suspended' };
+  | { readonly kind: 'suspended' }
+  /** The lease ran out by time, as it does while the process is paused. The run may go on as another attempt. */
+  | { readonly kind: 'lapsed' };
 
 /**
  * Why and whether an attempt is ending before its play has returned.
@@ -15,8 +17,8 @@ export type EndingReason =
  * Does not own: the lease (lease.ts), or what the outcome is (outcome.ts).
  *
  * Invariants
- *  1. The first reason stands, except that a fatal error takes the place of any other; a play that has settled does not
- *     suspend any more.
+ *  1. The first reason stands, except that a fatal error takes the place of any other, and what a person wants that of a
+ *     lapse; a play that has settled does not suspend any more.
  *  2. From then on every gate, also a later one, is suspended: what is in flight ends, nothing starts.
  *  3. `halt` is aborted with the reason's error before any gate is told.
  */
@@ -91,6 +93,11 @@ export class Ending {
     this.#end({ kind: 'cancelled' }, new Halted('the run was cancelled'));
   }
 
+  /** The lease is over, though perhaps nobody else has taken the run. */
+  lapse(runId: string): void {
+    this.#end({ kind: 'lapsed' }, new Halted(`the lease of ${runId} ran out before it was renewed`));
+  }
+
   suspend(): void {
     if (!this.#finished) this.#end({ kind: 'suspended' }, new Halted('the run waits'));
   }
@@ -149,7 +156,7 @@ export class Ending {
   }
 
   #end(reason: EndingReason, cause: Error): void {
-    if (this.#reason !== undefined && reason.kind !== 'fatal') return;
+    if (this.#reason !== undefined && !takesPlace(reason, this.#reason)) return;
     this.#reason = reason;
     this.#suspend(cause);
     this.#tell();
@@ -165,6 +172,11 @@ export class Ending {
   }
 }
 
+/** Whether a later reason to end counts more than the one that is there. */
+function takesPlace({ kind }: EndingReason, of: EndingReason): boolean {
+  return kind === 'fatal' || (of.kind === 'lapsed' && (kind === 'interrupted' || kind === 'cancelled'));
+}
+
 /** How long a step may still work on once its scope waits for something, before it counts as waiting itself (ms). */
 export const STEP_GRACE_MS = 2_000;
 
@@ -176,31 +188,36 @@ const AFTER_KILL_MS = 1_000;
 export const LEASE_MS = 15_000;
 export const HEARTBEAT_MS = 5_000;
 
+/** How often an attempt looks whether its run is to be cancelled (ms): the bound that `runs cancel` tells people. */
+export const LOOK_MS = 1_000;
+
 /**
- * The attempt's right to write. Invariant: `assertHeld` throws as soon as the lease may have run out, by our own clock,
- * whether or not the store could be asked.
+ * The attempt's right to call.
+ *
+ * Invariants
+ *  1. `assertHeld` throws as soon as the lease may have run out, by our own clock, whether or not the store could be asked.
+ *  2. That ends the attempt as lapsed, which is no failure: whether the run is somebody else's by now, the store says.
  */
 export class Lease {
   readonly #clock: Clock;
+  readonly #ending: Ending;
   #until: number;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, ending: Ending) {
     this.#clock = clock;
+    this.#ending = ending;
     this.#until = clock.monotonic() + LEASE_MS;
   }
 
-  renewed(): void {
-    this.#until = this.#clock.monotonic() + LEASE_MS;
+  /** It holds from the instant (monotonic) at which it was asked for: the process may have been paused since. */
+  renewed(askedAt: number): void {
+    this.#until = askedAt + LEASE_MS;
   }
 
+  /** Throws the halt's reason once the lease is over. */
   assertHeld(runId: string): void {
     if (this.#clock.monotonic() < this.#until) return;
-    throw new StaleAttemptError(
-      `The lease of ${runId} ran out before it could be renewed, so this process stops calling.`,
-      {
-        details: { runId },
-        next: [`callsheet runs resume ${runId}`],
-      },
-    );
+    this.#ending.lapse(runId);
+    this.#ending.assertGoing();
   }
 }

@@ -4,8 +4,8 @@ import { CallsheetError, RunFatalError, StaleAttemptError } from '../sdk/index.t
 import type { RunRecord, RunStatus } from '../store/index.ts';
 import { asFatal, runAttempt } from './attempt.ts';
 import type { AttemptView, RunDeps } from './attempt-context.ts';
-import { type Ending, HEARTBEAT_MS, LEASE_MS, Lease } from './ending.ts';
-import type { Outcome } from './outcome.ts';
+import { type Ending, HEARTBEAT_MS, LEASE_MS, Lease, LOOK_MS } from './ending.ts';
+import { type Outcome, outcomeOf } from './outcome.ts';
 
 export interface AttemptOrder {
   readonly runId: string;
@@ -20,18 +20,25 @@ export interface AttemptOrder {
   readonly handsBack?: boolean;
 }
 
-/** Takes the lease of a run, makes one attempt and writes down how it ended. Rejects only where no attempt was made. */
+/**
+ * Takes the lease of a run, makes one attempt and writes down how it ended; where it is to end before it has begun, none of
+ * the play is run. Rejects only where no attempt was made.
+ */
 export async function executeAttempt(deps: RunDeps, order: AttemptOrder): Promise<Outcome> {
+  const { ending, hub, onView } = order;
   const { run, lease } = await takeLease(deps, order);
-  const stopHeart = startHeart(deps, { run, lease, ending: order.ending });
+  if (run.cancelRequested) ending.cancel();
+  const stopHeart = startHeart(deps, { run, lease, ending });
   try {
-    const outcome = await runAttempt(deps, {
-      run,
-      lease,
-      ending: order.ending,
-      hub: order.hub,
-      ...(order.onView && { onView: order.onView }),
-    });
+    const outcome =
+      ending.reason === undefined
+        ? await runAttempt(deps, { run, lease, ending, hub, ...(onView && { onView }) })
+        : outcomeOf({ kind: 'pending' }, ending.reason);
+    if (outcome.kind === 'interrupted' && outcome.lapsed === true) {
+      // From here on it must not take the lease again.
+      stopHeart();
+      return await giveUp(deps, run, outcome);
+    }
     return await writeOutcome(deps, { run, handsBack: order.handsBack === true }, outcome);
   } finally {
     stopHeart();
@@ -46,7 +53,7 @@ async function takeLease(deps: RunDeps, order: AttemptOrder): Promise<{ run: Run
       next: ['callsheet runs list'],
     });
   const now = deps.clock.now();
-  const lease = new Lease(deps.clock);
+  const lease = new Lease(deps.clock, order.ending);
   await deps.committer.commit([
     { kind: 'lease', runId, attempt: before.attempt + 1, owner, now, until: now + LEASE_MS, takeOver },
   ]);
@@ -55,17 +62,21 @@ async function takeLease(deps: RunDeps, order: AttemptOrder): Promise<{ run: Run
   return { run, lease };
 }
 
-/** Renews the lease, and looks whether somebody wants the run cancelled. */
+/** Looks each second whether somebody wants the run cancelled, and renews the lease when it is time to. */
 function startHeart(deps: RunDeps, parts: { run: RunRecord; lease: Lease; ending: Ending }): () => void {
   const { run, lease, ending } = parts;
   const { clock, committer, store } = deps;
+  const fence = { runNo: run.no, attempt: run.attempt };
   let stop = (): void => {};
+  let renewed = clock.monotonic();
   const beat = async (): Promise<void> => {
+    const now = clock.monotonic();
     try {
-      await committer.commit([
-        { kind: 'heartbeat', fence: { runNo: run.no, attempt: run.attempt }, until: clock.now() + LEASE_MS },
-      ]);
-      lease.renewed();
+      if (now - renewed >= HEARTBEAT_MS) {
+        await committer.commit([{ kind: 'heartbeat', fence, until: clock.now() + LEASE_MS }]);
+        lease.renewed(now);
+        renewed = now;
+      }
       if ((await store.runs.run(run.id))?.cancelRequested === true) ending.cancel();
     } catch (error) {
       // A store that cannot be written now may be well again before the lease is over; a stale attempt is final.
@@ -75,7 +86,7 @@ function startHeart(deps: RunDeps, parts: { run: RunRecord; lease: Lease; ending
   let stopped = false;
   const schedule = (): void => {
     if (stopped) return;
-    stop = clock.after(HEARTBEAT_MS, () => {
+    stop = clock.after(LOOK_MS, () => {
       void beat().then(schedule);
     });
   };
@@ -84,6 +95,20 @@ function startHeart(deps: RunDeps, parts: { run: RunRecord; lease: Lease; ending
     stopped = true;
     stop();
   };
+}
+
+/**
+ * After a lapse: gives back whatever is left of the lease, and the run stays `running` with nobody on it, as a killed
+ * process leaves it. Fails with STALE_ATTEMPT where another attempt has the run.
+ */
+async function giveUp(deps: RunDeps, run: RunRecord, lapsed: Outcome): Promise<Outcome> {
+  const fence = { runNo: run.no, attempt: run.attempt };
+  try {
+    await deps.committer.commit([{ kind: 'heartbeat', fence, until: deps.clock.now() }]);
+    return lapsed;
+  } catch (error) {
+    return { kind: 'failed', error: asFatal(error) };
+  }
 }
 
 const STATUS: Readonly<Record<Outcome['kind'], RunStatus>> = {

@@ -5,7 +5,8 @@ import type { EndingReason } from './ending.ts';
 export type Outcome =
   | { readonly kind: 'completed'; readonly result: JsonValue }
   | { readonly kind: 'failed'; readonly error: CallsheetError }
-  | { readonly kind: 'interrupted' }
+  /** `lapsed`: nobody wanted it so; the lease ran out by time, and the run may be taken up again at once. */
+  | { readonly kind: 'interrupted'; readonly lapsed?: true }
   | { readonly kind: 'cancelled' }
   | Suspended;
 
@@ -30,6 +31,7 @@ export type Settled =
 export function outcomeOf(settled: Settled, reason: EndingReason | undefined, suspended?: Suspended): Outcome {
   if (reason?.kind === 'fatal') return { kind: 'failed', error: reason.error };
   if (reason?.kind === 'suspended') return suspended ?? { kind: 'interrupted' };
+  if (reason?.kind === 'lapsed') return { kind: 'interrupted', lapsed: true };
   if (reason !== undefined) return { kind: reason.kind };
   if (settled.kind === 'returned') return { kind: 'completed', result: settled.result };
   if (settled.kind === 'threw') return { kind: 'failed', error: errorOf(settled.error) };

@@ -18,6 +18,8 @@ export interface RunProgress {
 }
 
 const EVERY_MS = 1000;
+/** So many of these between two records of where the time went. */
+const TIMINGS_TICKS = 10;
 
 export function progressOf({ context, counters }: AttemptView): RunProgress {
   const { reserved, settled, limit } = context.calls.budget.snapshot();
@@ -51,6 +53,7 @@ export function startProgress(view: AttemptView): () => void {
   const { context } = view;
   let cancel = (): void => {};
   let waits = '[]';
+  let ticks = 0;
   const emit = (): void => {
     const progress = progressOf(view);
     const before = waits;
@@ -63,6 +66,7 @@ export function startProgress(view: AttemptView): () => void {
       EVERY_MS,
       () => {
         emit();
+        if (++ticks % TIMINGS_TICKS === 0) tellTimings(view);
         schedule();
       },
       { keepAlive: false },
@@ -72,5 +76,18 @@ export function startProgress(view: AttemptView): () => void {
   return () => {
     cancel();
     emit();
+    tellTimings(view);
   };
+}
+
+/** Where the time of calls went since it was told last: kept with the run, so that a slow or killed one explains itself. */
+function tellTimings({ context, timings }: AttemptView): void {
+  const taken = timings.take();
+  if (taken === undefined) return;
+  context.emit({
+    type: 'timings',
+    level: 'debug',
+    message: 'Where the time of calls went.',
+    data: JSON.stringify(taken),
+  });
 }

@@ -30,6 +30,14 @@ export function eventSettled({ event, rowKey }: NewSignal, wait: Ending): StoreC
   return new StoreConflict('wait-settled', `The wait for the event "${event}"${where} ${endText(wait)}.`);
 }
 
+/** For another one where a kept one has not been taken yet: both together would answer two questions. */
+export function signalKept({ event, rowKey }: NewSignal, keptAt: number): StoreConflict {
+  const where = rowKey === null ? '' : ` for row ${rowKey}`;
+  const at = new Date(keptAt).toISOString();
+  const message = `A signal "${event}"${where} that came at ${at} is kept already, and no wait has taken it yet.`;
+  return new StoreConflict('wait-settled', message);
+}
+
 export function eventWaitMissing(no: number, runId: string | null): StoreConflict {
   const where = runId === null ? 'here' : `in run ${runId}`;
   return new StoreConflict('wait-missing', `There is no wait_${no} ${where} that a signal could answer.`);

@@ -23,6 +23,7 @@ import type {
 /** Facts are taken from anyone; state is fenced by (run, attempt). */
 export type Write =
   // --- facts
+  /** Makes a run, with cancel requested where that is so of its parent. StoreConflict `run-exists`. */
   | { readonly kind: 'run'; readonly run: NewRun /** assigned on commit */; no?: number }
   | {
       readonly kind: 'receipt';
@@ -33,7 +34,7 @@ export type Write =
   | { readonly kind: 'cancel'; readonly runId: string }
   /**
    * Answers waits, or is kept for one to come; `outcome` is assigned on commit. A run that is waiting is woken in the
-   * same transaction. StoreConflict: `run-missing`, `run-finished`, `wait-settled` (the wait named is over or unknown),
+   * same transaction. StoreConflict: `run-missing`, `run-finished`, `wait-settled` (the wait is over or unknown, or another signal is kept for it),
    * `signal-several` (several rows or runs match and not `all`), `signal-unawaited` (no run named and nothing matches).
    */
   | { readonly kind: 'signal'; readonly signal: NewSignal; outcome?: SignalOutcome }

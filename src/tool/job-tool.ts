@@ -31,7 +31,9 @@ export function jobPollTool(tool: CatalogueTool, job: Job, handle: string): Cata
     ...(noResult !== undefined && { noResult }),
     ...(classify !== undefined && { classify }),
   });
-  return { ...part, maxCredits: 0, sendsIdempotencyKey: false, effectOf: () => 'read' };
+  // Every poll is a request of its own: under one key, a provider would answer all of them as the first.
+  const { idempotency: _, ...definition } = part.definition as HttpTool<never>;
+  return { ...part, definition: definition as Tool, maxCredits: 0, sendsIdempotencyKey: false, effectOf: () => 'read' };
 }
 
 /** What names the job, by the tool's own `handle`. Throws what that throws, or a refusal of what it returned. */

@@ -5,7 +5,7 @@ import { ChildRuns, type Engine, LocalEngine } from '../engine/index.ts';
 import { installSdk, openArtifact, stopBundler } from '../play/index.ts';
 import { type RunDeps, TreeBudgets } from '../run/index.ts';
 import { type Chance, type Clock, systemChance, systemClock } from '../scope/index.ts';
-import type { CallsheetConfig, Tool } from '../sdk/index.ts';
+import { type CallsheetConfig, CallsheetError, type Tool } from '../sdk/index.ts';
 import { openSecrets, type Secrets } from '../secrets/index.ts';
 import { type Committer, openSqliteStore, type Store } from '../store/index.ts';
 import {
@@ -46,6 +46,11 @@ export interface OpenOptions {
   readonly chance?: Chance;
   /** More tools than the workspace's own: for tests and benchmarks. */
   readonly tools?: readonly Tool[];
+  /**
+   * For what needs no tool: is told why the config or the tools cannot be used, and the workspace opens all the same, with
+   * the built-in tools and the defaults of a config.
+   */
+  readonly onUnusable?: ((error: CallsheetError) => void) | undefined;
 }
 
 /** A workspace with its rooms wired together. */
@@ -90,10 +95,8 @@ async function open(options: OpenOptions): Promise<Workspace> {
   const paths = workspacePaths(chosen === undefined ? findWorkspace(cwd) : namedFolder(resolve(cwd, chosen)));
   makeHome(paths);
   installSdk();
-  const loaded = await loadConfig(paths.dir, paths.modules);
-  const { config } = loaded;
   const mode = options.fixtures === undefined ? 'live' : 'fixture';
-  const catalogue = await catalogueOf([...loaded.tools, ...(options.tools ?? [])], config, mode);
+  const { config, catalogue } = await definitionsOf(paths, options, mode);
   const secrets = secretsOf(paths, env);
   const { store, rescue, bringBack } = await openStore(paths, { clock, chance });
   const sandbox = await sandboxOf({ env, mode, catalogue, ledgerFile: paths.sandboxLedger }).catch(async (error) => {
@@ -141,6 +144,27 @@ async function open(options: OpenOptions): Promise<Workspace> {
   } as const;
   keepHeapSmall();
   return { ...parts, close: () => closeAll({ transport, sandbox, store, committer, shared }) };
+}
+
+interface Definitions {
+  readonly config: CallsheetConfig;
+  readonly catalogue: Catalogue;
+}
+
+/** What the workspace declares. A slip in it must not keep anybody from looking at a run, or from stopping one. */
+async function definitionsOf(
+  paths: WorkspacePaths,
+  { tools = [], onUnusable }: OpenOptions,
+  mode: Workspace['mode'],
+): Promise<Definitions> {
+  try {
+    const { config, tools: own } = await loadConfig(paths.dir, paths.modules);
+    return { config, catalogue: await catalogueOf([...own, ...tools], config, mode) };
+  } catch (error) {
+    if (onUnusable === undefined || !(error instanceof CallsheetError)) throw error;
+    onUnusable(error);
+    return { config: {}, catalogue: await catalogueOf([], {}, mode) };
+  }
 }
 
 async function catalogueOf(own: readonly Tool[], config: CallsheetConfig, mode: Workspace['mode']): Promise<Catalogue> {

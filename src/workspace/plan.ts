@@ -84,8 +84,8 @@ async function toolsInText({ paths }: Workspace, spec: string): Promise<Readonly
 }
 
 interface Bought {
-  /** Credits of a call that went out. */
-  readonly mean: number;
+  /** Credits of a call that went out; undefined where none was answered. */
+  readonly mean: number | undefined;
   readonly hasFailed: boolean;
 }
 
@@ -104,6 +104,9 @@ async function boughtBy({ store }: Workspace, runs: readonly RunRecord[]): Promi
       sums.set(tool, sum);
     }
   return new Map(
-    [...sums].map(([tool, { calls, credits, failed }]) => [tool, { mean: credits / calls, hasFailed: failed > 0 }]),
+    [...sums].map(([tool, { calls, credits, failed }]) => [
+      tool,
+      { mean: failed === calls ? undefined : credits / calls, hasFailed: failed > 0 },
+    ]),
   );
 }

@@ -1,4 +1,4 @@
-import { type DoubtJson, operationsInDoubt } from '../report/index.ts';
+import { type DoubtJson, doubtsOf } from '../report/index.ts';
 import { CallsheetError, type JsonValue } from '../sdk/index.ts';
 import { type RunRecord, StoreConflict, typedCall } from '../store/index.ts';
 import type { Workspace } from './open.ts';
@@ -14,7 +14,7 @@ export interface Resolution {
 
 /**
  * Says what became of an operation in doubt; the next attempt goes by it. Throws OPERATION_NOT_FOUND, also where several
- * fit, and USAGE for data that a strict tool could not answer with.
+ * fit, USAGE for data that a strict tool could not answer with, and WRITE_ALREADY_DONE where a rerun has sent it since.
  */
 export async function resolveOperation(
   workspace: Workspace,
@@ -23,14 +23,17 @@ export async function resolveOperation(
 ): Promise<DoubtJson> {
   const { committer, clock } = workspace;
   const { as, data } = resolution;
-  const doubts = await operationsInDoubt(reportSource(workspace), run);
+  const { operations: doubts, answeredLate } = await doubtsOf(reportSource(workspace), run);
   const typed = typedCall(resolution.call);
+  const late = answeredLate.find(({ call }) => typed !== '' && typedCall(call).startsWith(typed));
+  if (late !== undefined) throw answered(run, late);
   const fitting = doubts.filter((doubt) => typedCall(doubt.call).startsWith(typed));
   const [doubt] = fitting;
   if (doubt === undefined || fitting.length > 1 || typed === '')
     throw notFound(run, resolution.call, { doubts, fitting });
   if (as === 'done') await checkData(workspace, doubt, data);
   const callId = typedCall(doubt.call);
+  if (as === 'notDone') await refuseIfSentBy(workspace, run, { doubt, callId });
   const at = clock.now();
   const message = `Call '${doubt.label}' of ${doubt.tool} was said to be ${as === 'done' ? 'done' : 'not done'}.`;
   const event = { at, type: 'call.resolved', level: 'info', datasetNo: null, ordinal: null, message } as const;
@@ -47,6 +50,50 @@ export async function resolveOperation(
   return doubt;
 }
 
+const RUNS_A_PAGE = 500;
+
+/** A rerun inherits the doubt: what it has sent, or may have, is not to be sent by this run as well. */
+async function refuseIfSentBy(
+  { store }: Workspace,
+  run: RunRecord,
+  { doubt, callId }: { readonly doubt: DoubtJson; readonly callId: string },
+): Promise<void> {
+  const operations = await store.report.operationsOfRun(run.no, Number.MAX_SAFE_INTEGER);
+  const place = operations.find((operation) => operation.callId === callId)?.place;
+  if (place === undefined) return;
+  for (const rerun of await rerunsOf(store, run)) {
+    const journal = await store.calls.journal(rerun.no, place.datasetNo, [place.ordinal]);
+    const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
+    if (entry === undefined || entry.error !== null) continue;
+    throw new CallsheetError(
+      'WRITE_ALREADY_DONE',
+      `Call '${doubt.label}' of ${doubt.tool} has been made since by ${rerun.id}, a rerun of ${run.id}: said to be not done, it would be sent again.`,
+      {
+        details: { runId: run.id, rerun: rerun.id, call: doubt.call, tool: doubt.tool },
+        next: [`callsheet runs resolve ${run.id} ${doubt.call} --as done --data '<its answer as JSON>'`],
+      },
+    );
+  }
+}
+
+/** Reruns of a run, and reruns of those, oldest first. */
+async function rerunsOf(store: Workspace['store'], run: RunRecord): Promise<readonly RunRecord[]> {
+  const later: RunRecord[] = [];
+  for (let beforeNo: number | undefined; ; ) {
+    const page = await store.report.listRuns({ limit: RUNS_A_PAGE, ...(beforeNo !== undefined && { beforeNo }) });
+    later.push(...page.filter(({ no }) => no > run.no));
+    const last = page.at(-1);
+    if (last === undefined || page.length < RUNS_A_PAGE || last.no <= run.no) break;
+    beforeNo = last.no;
+  }
+  const lineage = new Set([run.id]);
+  return later.reverse().filter(({ id, replayedFrom }) => {
+    if (replayedFrom === null || !lineage.has(replayedFrom)) return false;
+    lineage.add(id);
+    return true;
+  });
+}
+
 async function checkData({ catalogue }: Workspace, { tool: id }: DoubtJson, data: JsonValue): Promise<void> {
   if (data === null || !catalogue.has(id)) return;
   const tool = catalogue.get(id);
@@ -57,6 +104,14 @@ async function checkData({ catalogue }: Workspace, { tool: id }: DoubtJson, data
     details: { tool: id, issues: verdict.issues },
     next: [`callsheet tools describe ${id}`],
   });
+}
+
+function answered(run: RunRecord, late: DoubtJson): CallsheetError {
+  return new CallsheetError(
+    'OPERATION_NOT_FOUND',
+    `Call '${late.label}' of ${late.tool} in the run ${run.id} is not in doubt: its answer came late and is recorded.`,
+    { details: { runId: run.id, call: late.call }, next: late.next },
+  );
 }
 
 function notFound(

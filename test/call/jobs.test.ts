@@ -10,6 +10,7 @@ import { verifies } from '../requirements.ts';
 async function jobProvider(polls: number, more: { startStatus?: (n: number) => number } = {}) {
   const looks = new Map<string, number>();
   const keys: string[] = [];
+  const polledUnder: unknown[] = [];
   const provider = await testProvider((response, { method, url, headers, body }) => {
     if (method === 'POST') {
       keys.push(String(headers['idempotency-key'] ?? ''));
@@ -17,6 +18,7 @@ async function jobProvider(polls: number, more: { startStatus?: (n: number) => n
       return json(response, status, status === 202 ? { job: { id: keys.length }, asked: JSON.parse(body) } : {});
     }
     const id = url.slice('/jobs/'.length);
+    polledUnder.push(headers['idempotency-key']);
     const seen = (looks.get(id) ?? 0) + 1;
     looks.set(id, seen);
     if (id === 'gone') return json(response, 404, {});
@@ -24,7 +26,7 @@ async function jobProvider(polls: number, more: { startStatus?: (n: number) => n
   });
   const started = () => keys.length;
   const polled = () => [...looks.values()].reduce((sum, n) => sum + n, 0);
-  return { provider, keys, started, polled };
+  return { provider, keys, polledUnder, started, polled };
 }
 
 function jobTool({ url }: TestProvider, parts: Partial<JobTool<{ n: number }>> = {}) {
@@ -70,6 +72,15 @@ describe('a provider job', () => {
     expect(await workspace.store.calls.settledCredits(first.run.no)).toBe(6);
     // Another run has the answers, not the jobs.
     expect((await runPlay(workspace, play)).result[0]).toEqual([expect.stringMatching(/^a[12]$/), 0, 'receipt']);
+  });
+
+  verifies('JOB-KEY-1', 'is started under an idempotency key and polled under none', async () => {
+    const { provider, keys, polledUnder } = await jobProvider(3);
+    const tool = jobTool(provider, { idempotency: { header: 'Idempotency-Key' } });
+    const workspace = await testWorkspace({ tools: [tool] });
+    expect((await runPlay(workspace, rows(1, `(await ${CALL}).data`))).result).toEqual(['a1']);
+    expect(keys).toEqual([expect.stringMatching(/^[\w-]{40,}$/)]);
+    expect(polledUnder).toEqual([undefined, undefined, undefined]);
   });
 
   verifies('JOB-HANDLE-1', 'that was started before its process died is polled, not started again', async () => {

@@ -106,6 +106,29 @@ verifies(
   TIMEOUT,
 );
 
+if (WAITS)
+  verifies(
+    'RUN-LAPSE-1',
+    'a process that is stopped for longer than its lease, and whose run nobody takes, goes on and pays nothing twice',
+    async () => {
+      const sandbox = await watchedSandbox({ latencyMs: LATENCY_MS });
+      const { env } = sandbox;
+      const dir = folder(finderFiles(peopleCsv(ROWS)));
+      const run = startCli(dir, RUN, { env });
+      await stopOutsideTransactions(dir, sandbox, run);
+      await leaseOver(dir);
+      // Longer than its own clock lets it believe, too.
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+      run.kill('SIGCONT');
+      const ended = await run.ended;
+      expect(ended.exit).toBe(0);
+      expect(jsonOf(ended).run.status).toBe('completed');
+      expectPaidOnce(sandbox);
+      expect(output(dir)).toBe(await expectedOutput());
+    },
+    TIMEOUT,
+  );
+
 /** The lease of the stopped process runs out. */
 async function leaseOver(dir: string): Promise<void> {
   if (WAITS) {

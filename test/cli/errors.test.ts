@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { json, testProvider } from '../harness/provider.ts';
 import { verifies } from '../requirements.ts';
 import { addFiles, documentOf, newFolder, removeFolder, typed } from './command-line.ts';
 import { FILES } from './plays.ts';
@@ -113,6 +114,29 @@ describe('the workspace', () => {
   );
 });
 
+describe('a provider that refuses', () => {
+  verifies('ERRORS-SAID-1', 'is quoted by runs errors and why', async () => {
+    const provider = await testProvider((response) => json(response, 422, { error: 'poison' }));
+    const there = newFolder(FILES);
+    addFiles(there, {
+      'tools/refusing.ts': `import { defineTool } from 'callsheet';
+export const refusing = defineTool<{ text: string }>({
+  id: 'acme.refusing', effect: 'read', input: { type: 'object' }, request: () => ({ url: '${provider.url}' }),
+});
+`,
+      'refused.play.ts': FILES['upper.play.ts'].replace('local.upper', 'acme.refusing'),
+    });
+    expect((await typed(there, ['run', 'refused.play.ts', '--csv', 'rows.csv', '--yes'])).exit).toBe(6);
+    const errors = (await typed(there, ['runs', 'errors', 'last'])).stdout;
+    expect(errors).toMatch(/Ada: .*422.*\n {6}it said: \{"error":"poison"\}\n/);
+    expect(errors).toMatch(/\n {2}→ Mend what the provider names first.*\n {2}→ callsheet runs resume/);
+    const why = (await typed(there, ['why', 'last', '--row', 'Ada'])).stdout;
+    expect(why).toContain('  it said: {"error":"poison"}\n');
+    expect(why).toMatch(/answer: rejected, by acme\.refusing.* It said: \{"error":"poison"\}\n/);
+    removeFolder(there);
+  });
+});
+
 describe('money', () => {
   verifies('CLI-CONFIRM-1', 'is spent with --yes, or up to --max-credits', async () => {
     addFiles(dir, { '.env': 'PAID_KEY=k\n' });
@@ -123,6 +147,18 @@ describe('money', () => {
     expect((await run('--yes')).exit).toBe(0);
     // All is bought by now, so there is nothing to ask.
     expect((await run()).exit).toBe(0);
+  });
+
+  verifies(['NEXT-WORKS-1', 'WHY-UNFINISHED-1'], 'that is used up is named with what goes on after it', async () => {
+    const poor = newFolder(FILES);
+    addFiles(poor, { '.env': 'PAID_KEY=k\n' });
+    const { stderr } = await typed(poor, ['run', 'paid.play.ts', '--csv', 'rows.csv', '--max-credits', '3']);
+    const resumes = stderr.split('\n').filter((line) => line.includes('runs resume'));
+    expect(resumes).toEqual([expect.stringMatching(/^ {2}→ callsheet runs resume run_\S+ --max-credits \d+$/)]);
+    const { stdout } = await typed(poor, ['why', 'last', '--row', 'Cleo']);
+    expect(stdout).toContain(`The run ended with OUT_OF_CREDITS before its end.\n${resumes[0]}\n`);
+    expect(stdout).not.toContain('no call was made for it');
+    removeFolder(poor);
   });
 
   it('is not asked about where little is at stake', async () => {

@@ -153,6 +153,20 @@ describe('a signal', () => {
     expect((await json(0, 'runs', 'resume', run.id)).result).toEqual({ answer: 7 });
   });
 
+  verifies('SIGNAL-DOUBLE-1', 'that comes early twice is kept once, unless it is told to keep', async () => {
+    const { run } = await json(5, 'run', 'twice.play.ts', '--yes', '--detach');
+    const click = [run.id, '--event', 'approved', '--data', '1'];
+    expect((await signalled(...click)).signal.kept).toBe(true);
+    const { error } = await json(2, 'signal', ...click);
+    expect(error).toMatchObject({
+      code: 'WAIT_SETTLED',
+      message: expect.stringMatching(/"approved" that came at 20\S+Z is kept already/),
+      next: [`callsheet runs show ${run.id}`, `callsheet signal ${run.id} --event approved --data 1 --keep`],
+    });
+    // The second question is asked.
+    expect((await json(5, 'runs', 'resume', run.id)).waiting?.open).toMatchObject([{ id: 'wait_2' }]);
+  });
+
   verifies('SIGNAL-MATCH-1', 'answers its own event and row only, and says that others are kept', async () => {
     const { run } = await json(5, 'run', 'rows.play.ts', '--yes', '--csv', 'rows.csv');
     const { signal: other } = await signalled(run.id, '--event', 'refused', '--data', '1');

@@ -197,6 +197,25 @@ describe(`after a pilot of ${PILOT} rows, a plan for ${UNSEEN} others`, () => {
       60_000,
     );
 
+  verifies('PLAN-FAILED-1', 'whose calls all failed, expects what they cost once the tool is mended', async () => {
+    let isBroken = true;
+    const { tool } = countedTool({ id: 'new.find', maxTries: 1, cost: { credits: 2 } }, ({ n }) => {
+      if (isBroken) throw new Error('not written yet');
+      return { found: n };
+    });
+    const workspace = await testWorkspace({ tools: [tool], chance: zeroChance() });
+    const rows = Array.from({ length: 300 }, (_, row) => row);
+    putFile(workspace.paths.dir, FILE, csv(rows, unlike));
+    const play = over(`.withColumn('mail', async (row, ctx) => ${CALL('new.find')})`);
+    expect(await spend(workspace, play, 'test.play.ts')).toBe(0);
+    isBroken = false;
+    const file = playFile(workspace, play, { file: 'test.play.ts' });
+    const plan = await planRun(workspace, { play: file, cwd: workspace.paths.dir, input: {} });
+    expect(plan.credits).toEqual({ least: 0, expected: 600, most: 600 });
+    expect(plan.notes.join()).toContain('All 300 calls of new.find at mail failed');
+    expect(await spend(workspace, play, 'test.play.ts')).toBe(600);
+  });
+
   verifies(
     ['PLAN-EXPECTED-1', 'PLAN-BOUNDS-1'],
     'holds where the rows of the pilot are among them',

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { errorsReport, exportDataset, runReport, whyRow } from '../../src/report/index.ts';
+import { defineTool } from '../../src/sdk/index.ts';
 import { planRun, reportSource } from '../../src/workspace/index.ts';
 import { zeroChance } from '../harness/crash.ts';
-import { countedTool, endsAs, latch, until } from '../harness/tools.ts';
+import { json, testProvider } from '../harness/provider.ts';
+import { countedTool, endsAs, latch, ROWS, until } from '../harness/tools.ts';
 import { attempt, playFile, queued, runPlay, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -28,6 +30,53 @@ function legs() {
   const two = countedTool({ id: 'two.find', cost: { credits: 5 } }, ({ name }) => `${name}@two.io`);
   return { tools: [one.tool, two.tool], one, two };
 }
+
+describe('rows without a result', () => {
+  verifies('WHY-UNFINISHED-1', 'are explained by why while they are parked, and after the run has ended', async () => {
+    const { tool } = countedTool();
+    const workspace = await testWorkspace({ tools: [tool] });
+    const source = reportSource(workspace);
+    const play = `async (ctx) => ({ rows: await ctx.dataset('rows', [{ n: 0 }, { n: 1 }, { n: 2 }])
+      .withColumn('v', async (row, ctx) => {
+        if (row.n === 0) await ctx.waitForEvent('ok', { event: 'go' });
+        return (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data;
+      }).run({ key: 'n', concurrency: 1 }) })`;
+    const { run } = await runPlay(workspace, play);
+    expect(await whyRow(source, run, { row: '0' })).toMatchObject({
+      state: 'parked',
+      reason: "It is parked: it waits for the event 'go'.",
+      next: [expect.stringMatching(/^callsheet signal run_\S+ --wait wait_\d+ /), `callsheet runs resume ${run.id}`],
+    });
+    const poor = await runPlay(workspace, play.replace('row.n === 0', 'false').replace('input: {', 'input: { m: 1,'), {
+      maxCredits: 1,
+    });
+    expect(poor.code).toBe('OUT_OF_CREDITS');
+    const why = await whyRow(source, poor.run, { row: '2' });
+    expect(why.reason).toBe('The run ended with OUT_OF_CREDITS before its end.');
+    expect(why.next).toEqual([expect.stringMatching(/^callsheet runs resume \S+ --max-credits \d+$/)]);
+    expect((await runReport(source, poor.run)).next).not.toContain(`callsheet runs resume ${poor.run.id}`);
+  });
+
+  verifies('ERRORS-SAID-1', 'show what their provider said of them, redacted', async () => {
+    const provider = await testProvider((response) => json(response, 422, { error: 'poison', key: 's3cret-key' }));
+    const tool = defineTool({
+      id: 'acme.find',
+      effect: 'read',
+      input: { type: 'object' },
+      secrets: ['KEY'],
+      request: ({ secret }) => ({ url: provider.url, headers: { key: secret('KEY') } }),
+    });
+    const workspace = await testWorkspace({ tools: [tool], env: { KEY: 's3cret-key' } });
+    const { run } = await runPlay(workspace, ROWS);
+    const source = reportSource(workspace);
+    const [group] = (await errorsReport(source, run)).groups;
+    expect(group).toMatchObject({ code: 'PROVIDER_VALIDATION', count: 6 });
+    expect(group?.samples[0]?.said).toMatch(/^\{"error":"poison","key":"(?!s3cret).*"\}$/);
+    expect(group?.next[0]).toMatch(/^Mend what the provider names/);
+    const [attempt] = (await whyRow(source, run, { row: '#1' })).columns[0]?.attempts ?? [];
+    expect(attempt?.error?.said).toContain('"error":"poison"');
+  });
+});
 
 describe('where a cell comes from', () => {
   verifies(

@@ -5,7 +5,7 @@ import { saysYes } from '../confirm.ts';
 import type { Invocation } from '../invocation.ts';
 import { counted, shownValue, tableLines } from '../table.ts';
 import { typedDuration } from '../usage-error.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRecords } from '../with-workspace.ts';
 
 export interface ReceiptListFlags {
   readonly tool?: string;
@@ -18,7 +18,7 @@ export interface ReceiptListFlags {
 /** `receipts list`. */
 export async function receiptsList(call: Invocation<ReceiptListFlags>): Promise<number> {
   const { terminal, flags } = call;
-  return withWorkspace(call, async (workspace) => {
+  return withRecords(call, async (workspace) => {
     const { tool, limit = 50, olderThan, cursor } = flags;
     const before = instantBefore(workspace, olderThan);
     const page = await listed(reportSource(workspace), { tool, before, limit, cursor });
@@ -47,7 +47,7 @@ export interface ReceiptShowFlags {
 /** `receipts show`. */
 export async function receiptsShow(call: Invocation<ReceiptShowFlags>): Promise<number> {
   const { terminal, args, flags } = call;
-  return withWorkspace(call, async (workspace) => {
+  return withRecords(call, async (workspace) => {
     const { receipt, raw, run, partOf } = await receiptById(reportSource(workspace), args[0] ?? '');
     const answer = JSON.parse(raw) as JsonValue;
     const also = { run, ...(partOf !== null && { partOf }) };
@@ -80,7 +80,7 @@ export async function receiptsEvict(call: Invocation<EvictFlags>): Promise<numbe
     throw new CallsheetError('USAGE', 'Name either one receipt, or --key, --tool or --older-than.', {
       next: ['callsheet receipts evict --help'],
     });
-  return withWorkspace(call, async (workspace) => {
+  return withRecords(call, async (workspace) => {
     const before = instantBefore(workspace, olderThan);
     if (name !== undefined) await receiptById(reportSource(workspace), name);
     const id = name === undefined ? undefined : receiptNumber(name);

@@ -2,7 +2,7 @@ import { runReport } from '../../report/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import { existingRun, type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { withRun } from '../with-run.ts';
+import { withRecordedRun } from '../with-run.ts';
 
 export interface CancelFlags {
   readonly tree?: boolean;
@@ -14,7 +14,7 @@ type Cancelled = 'asked' | 'cancelled' | 'finished';
 /** `runs cancel`: ends a run that nobody works on, or asks whoever does; with `--tree` also the runs that it started. */
 export async function runsCancel(call: Invocation<CancelFlags>): Promise<number> {
   const { terminal, flags } = call;
-  return withRun(call, async (workspace, run) => {
+  return withRecordedRun(call, async (workspace, run) => {
     const done =
       flags.tree === true
         ? await cancelTree(workspace, run)
@@ -34,7 +34,7 @@ function cancelLines(id: string, what: Cancelled): string[] {
   if (what === 'cancelled') return [`${id} is cancelled; finished rows stay.`];
   if (what === 'finished') return [`${id} was over before.`];
   return [
-    `The process that works on ${id} was asked to cancel it, which takes some seconds.`,
+    `The process that works on ${id} was asked to cancel it: no new calls within about a second; calls in flight end first.`,
     `  → callsheet runs watch ${id}`,
   ];
 }

@@ -2,7 +2,7 @@ import { type EventJson, eventsOf } from '../../report/index.ts';
 import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Terminal } from '../terminal.ts';
-import { withRun } from '../with-run.ts';
+import { withRecordedRun } from '../with-run.ts';
 
 export interface EventsFlags {
   readonly type?: string;
@@ -23,7 +23,7 @@ async function streamed(
   asked: { readonly type?: string | undefined; readonly wanted: (event: EventJson) => boolean },
 ): Promise<number> {
   const { terminal } = call;
-  return withRun(call, async (workspace, run) => {
+  return withRecordedRun(call, async (workspace, run) => {
     for await (const event of eventsOf(reportSource(workspace), run, { type: asked.type })) {
       if (terminal.readerGone) break;
       if (asked.wanted(event)) await tellEvent(terminal, event);

@@ -5,7 +5,7 @@ import { exportDataset } from '../../report/index.ts';
 import { type RunRecord, reportSource, type Workspace } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import type { Terminal } from '../terminal.ts';
-import { withRun } from '../with-run.ts';
+import { withRecordedRun } from '../with-run.ts';
 import { writtenText } from '../work-on.ts';
 
 export interface ExportFlags {
@@ -19,7 +19,7 @@ export interface ExportFlags {
 /** `runs export`: a dataset of any run, into a file or onto stdout. */
 export async function runsExport(call: Invocation<ExportFlags>): Promise<number> {
   const { terminal, flags } = call;
-  return withRun(call, async (workspace, run) => {
+  return withRecordedRun(call, async (workspace, run) => {
     const { output, ...how } = flags;
     const ownFolder = join(
       workspace.paths.exports,

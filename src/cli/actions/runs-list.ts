@@ -2,7 +2,7 @@ import { runsList as listed } from '../../report/index.ts';
 import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { tableLines } from '../table.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRecords } from '../with-workspace.ts';
 
 export interface ListFlags {
   readonly limit?: number;
@@ -12,7 +12,7 @@ export interface ListFlags {
 /** `runs list`. */
 export async function runsList(call: Invocation<ListFlags>): Promise<number> {
   const { terminal, flags } = call;
-  return withWorkspace(call, async (workspace) => {
+  return withRecords(call, async (workspace) => {
     const page = await listed(reportSource(workspace), { limit: flags.limit ?? 20, cursor: flags.cursor });
     if (terminal.json) {
       await terminal.document(page);

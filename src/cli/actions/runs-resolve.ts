@@ -1,7 +1,8 @@
+import { failedRows, resumeCommands, statusIn } from '../../report/index.ts';
 import { CallsheetError, type JsonValue } from '../../sdk/index.ts';
-import { existingRun, resolveOperation } from '../../workspace/index.ts';
+import { existingRun, reportSource, resolveOperation } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRecords, withWorkspace } from '../with-workspace.ts';
 
 export interface ResolveFlags {
   readonly as: 'done' | 'not-done';
@@ -13,18 +14,22 @@ export interface ResolveFlags {
 export async function runsResolve(call: Invocation<ResolveFlags>): Promise<number> {
   const { terminal, args, flags } = call;
   const data = givenData(flags);
-  return withWorkspace(call, async (workspace) => {
+  // What a tool's output must look like is only known with the tools.
+  const open = data === null ? withRecords : withWorkspace;
+  return open(call, async (workspace) => {
     const run = await existingRun(workspace, args[0] ?? '');
     const as = flags.as === 'done' ? 'done' : 'notDone';
     const doubt = await resolveOperation(workspace, run, { call: args[1] ?? '', as, data });
-    const next = [`callsheet runs resume ${run.id} --retry-failed`];
+    const source = reportSource(workspace);
+    const next = resumeCommands(run, statusIn(source, run), await failedRows(source, run));
     if (terminal.json) {
       const { call: id, tool, label, dataset, row } = doubt;
       await terminal.document({ resolved: { run: run.id, call: id, as: flags.as, tool, label, dataset, row }, next });
       return 0;
     }
     const goesOn = as === 'done' ? 'counts as done and is not sent again' : 'is sent again';
-    terminal.note(`Call '${doubt.label}' of ${doubt.tool} ${goesOn} when the run goes on.`);
+    const when = next.some((step) => step.includes(' runs rerun ')) ? 'is done again' : 'goes on';
+    terminal.note(`Call '${doubt.label}' of ${doubt.tool} ${goesOn} when the run ${when}.`);
     for (const step of next) terminal.note(`  → ${step}`);
     return 0;
   });

@@ -10,7 +10,7 @@ import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { summaryLines } from '../summary.ts';
 import { counted, shownNumber, shownSeconds, tableLines } from '../table.ts';
-import { withRun } from '../with-run.ts';
+import { withRecordedRun } from '../with-run.ts';
 
 export interface ShowFlags {
   readonly timings?: boolean;
@@ -19,7 +19,7 @@ export interface ShowFlags {
 /** `runs show`. */
 export async function runsShow(call: Invocation<ShowFlags>): Promise<number> {
   const { terminal, flags } = call;
-  return withRun(call, async (workspace, run) => {
+  return withRecordedRun(call, async (workspace, run) => {
     const source = reportSource(workspace);
     const report = await runReport(source, run);
     const timings = flags.timings === true ? await timingsOf(source, run) : undefined;

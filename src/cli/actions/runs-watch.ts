@@ -7,7 +7,7 @@ import type { Waited } from '../live/snapshot.ts';
 import { LiveView } from '../live/view.ts';
 import { summaryLines } from '../summary.ts';
 import type { Terminal } from '../terminal.ts';
-import { withRun } from '../with-run.ts';
+import { withRecordedRun } from '../with-run.ts';
 import { exitOf, recordedError } from '../work-on.ts';
 import { tellEvent } from './runs-events.ts';
 
@@ -16,7 +16,7 @@ const POLL_MS = 1_000;
 /** `runs watch`: follows a run, of whatever process, by what it records. */
 export async function runsWatch(call: Invocation<Record<never, never>>): Promise<number> {
   const { terminal } = call;
-  return withRun(call, async (workspace, { id }) => {
+  return withRecordedRun(call, async (workspace, { id }) => {
     const run = await followed(terminal, workspace, id);
     const report = await runReport(reportSource(workspace), run);
     if (terminal.json) await terminal.record({ type: 'end', ...report });

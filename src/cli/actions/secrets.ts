@@ -2,7 +2,7 @@ import { CallsheetError } from '../../sdk/index.ts';
 import type { Invocation } from '../invocation.ts';
 import { textOf } from '../run-input.ts';
 import { tableLines } from '../table.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRecords } from '../with-workspace.ts';
 
 type Plain = Invocation<Record<never, never>>;
 
@@ -10,7 +10,7 @@ type Plain = Invocation<Record<never, never>>;
 export async function secretsSet(call: Plain): Promise<number> {
   const { terminal, args } = call;
   const name = args[0] ?? '';
-  return withWorkspace(call, async ({ secrets }) => {
+  return withRecords(call, async ({ secrets }) => {
     // Refuses a bad name before a value is asked for.
     secrets.read(name);
     secrets.set(name, terminal.interactive ? await hiddenAnswer(`Value of ${name}: `) : await pipedValue(call));
@@ -27,7 +27,7 @@ async function pipedValue({ terminal }: Plain): Promise<string> {
 /** `secrets list`: names and where they are set. */
 export async function secretsList(call: Plain): Promise<number> {
   const { terminal } = call;
-  return withWorkspace(call, async ({ secrets, catalogue }) => {
+  return withRecords(call, async ({ secrets, catalogue }) => {
     const needed = new Map<string, string[]>();
     for (const tool of catalogue.list())
       for (const name of tool.secrets) needed.set(name, [...(needed.get(name) ?? []), tool.id]);
@@ -47,7 +47,7 @@ export async function secretsList(call: Plain): Promise<number> {
 export async function secretsDelete(call: Plain): Promise<number> {
   const { terminal, args } = call;
   const name = args[0] ?? '';
-  return withWorkspace(call, async ({ secrets }) => {
+  return withRecords(call, async ({ secrets }) => {
     const deleted = secrets.delete(name);
     const left = secrets.list([name]).find((one) => one.name === name);
     if (terminal.json) await terminal.document({ deleted, source: left?.source ?? null });

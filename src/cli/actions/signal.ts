@@ -4,7 +4,7 @@ import { existingRun, reportSource, type SignalOutcome, sendSignal, type Workspa
 import type { Invocation } from '../invocation.ts';
 import { jsonOption } from '../run-input.ts';
 import { counted } from '../table.ts';
-import { withWorkspace } from '../with-workspace.ts';
+import { withRecords } from '../with-workspace.ts';
 
 export interface SignalFlags {
   readonly event: string;
@@ -28,10 +28,14 @@ export async function signal(call: Invocation<SignalFlags>): Promise<number> {
       },
     );
   const data = await jsonOption(terminal, '--data', flags.data);
-  return withWorkspace(call, async (workspace) => {
+  return withRecords(call, async (workspace) => {
     const runId = args[0] === undefined ? null : (await existingRun(workspace, args[0])).id;
     const outcome = await sendSignal(workspace, { runId, event, row, wait, all, keep, data });
-    const answered = outcome.delivered.map((one) => ({ run: one.runId, wait: `wait_${one.waitNo}`, row: one.rowKey }));
+    const answered = outcome.delivered.map((one) => ({
+      run: one.runId,
+      wait: `wait_${one.waitNo}`,
+      row: one.rowKey,
+    }));
     const next = await nextOf(workspace, outcome, runId);
     if (terminal.json) {
       await terminal.document({ signal: { event, run: runId, row, kept: outcome.kept, answered }, next });

@@ -176,11 +176,11 @@ function declareActing(parts: Declaring, parent: Command): void {
     {
       parent,
       usage: 'cancel <id>',
-      summary: 'no new calls; what is in flight is recorded, and finished rows stay',
+      summary: 'no new calls within about a second; what is in flight is recorded, and finished rows stay',
       examples: ['callsheet runs cancel last', 'callsheet runs cancel last --tree'],
     },
     async () => (await import('../actions/runs-cancel.ts')).runsCancel,
-  ).option('--tree', 'also the runs that it started, and those that they did');
+  ).option('--tree', 'also the runs that it started, and those that they did; none that they start later makes a call');
 }
 
 function declareResolve(parts: Declaring, parent: Command): void {

@@ -140,6 +140,17 @@ describe('the live view', () => {
     expect(liveLines(snapshot({ waited: { wakeAt: null, events: [] } }), 200)).toHaveLength(3);
   });
 
+  verifies('LIVE-PARKED-1', 'tells a time left only where the rows that wait are back by then', () => {
+    // 40 rows wait and 460 go on, at 50 rows a second: ten seconds, if the others are back in that time.
+    const parked = { ...progress, datasets: [{ ...dataset, queued: 440, waiting: 40 }] };
+    const lineOf = (waited: LiveSnapshot['waited']) => liveLines(snapshot({ progress: parked, waited }), 200)[0];
+    const events = [{ event: 'approved', count: 40 }];
+    expect(lineOf({ wakeAt: 64_000, events })).toContain('40 waiting  50 rows/s  ETA 10 s');
+    expect(lineOf({ wakeAt: 71_000, events })).toMatch(/50 rows\/s {2}310/);
+    expect(lineOf({ wakeAt: null, events })).not.toContain('ETA');
+    expect(lineOf(undefined)).not.toContain('ETA');
+  });
+
   it('tells no rate and no time left before it knows them', () => {
     expect(liveLines(snapshot({ rates: new Map([['leads', null]]) }), 200)[0]).not.toMatch(/rows\/s|ETA/);
     expect(liveLines(snapshot({ rates: new Map([['leads', 0]]) }), 200)[0]).not.toContain('ETA');
@@ -166,6 +177,17 @@ describe('the live view', () => {
 });
 
 describe('rows a second', () => {
+  verifies('LIVE-PARKED-1', 'count rows that finish, not those that are parked or come back', () => {
+    const of = (more: Partial<typeof dataset>): RunProgress => ({ ...progress, datasets: [{ ...dataset, ...more }] });
+    const meter = new RateMeter();
+    meter.observe(of({ completed: 10, failed: 0, waiting: 90 }), 0);
+    expect(meter.observe(of({ completed: 10, failed: 0, waiting: 100 }), 1_000).get('leads')).toBe(0);
+    expect(meter.observe(of({ completed: 14, failed: 0, waiting: 0 }), 2_000).get('leads')).toBe(2);
+    // Nor those that an earlier attempt has finished, which appear at once on a resume.
+    expect(meter.observe(of({ completed: 514, failed: 0, reused: 500 }), 3_000).get('leads')).toBeCloseTo(4 / 3);
+    expect(meter.observe(of({ completed: 0, failed: 0 }), 4_000).get('leads')).toBe(0);
+  });
+
   const at = (completed: number): RunProgress => ({ ...progress, datasets: [{ ...dataset, completed, failed: 0 }] });
 
   it('are unknown at first, and then those of the last ten seconds', () => {

@@ -43,25 +43,43 @@ function bar(done: number, total: number, width: number): string {
   return `[${'█'.repeat(full)}${'░'.repeat(width - full)}]`;
 }
 
-function datasetText(dataset: Dataset, { rates }: LiveSnapshot): string {
+function datasetText(dataset: Dataset, snapshot: LiveSnapshot): string {
   const { total, failed, skipped, waiting } = dataset;
-  const left = total - finished(dataset) - waiting;
   const parts = [`${shownNumber(finished(dataset))}/${counted(total, 'row')}`];
   if (failed > 0) parts.push(`${shownNumber(failed)} failed`);
   if (skipped > 0) parts.push(`${shownNumber(skipped)} skipped`);
   if (waiting > 0) parts.push(`${shownNumber(waiting)} waiting`);
-  parts.push(...rateTexts(rates.get(dataset.key) ?? null, left));
+  parts.push(...rateTexts(dataset.key, total - finished(dataset) - waiting, { dataset, snapshot }));
   if (dataset.credits > 0) parts.push(counted(dataset.credits, 'credit'));
   return parts.join('  ');
 }
 
-function rateTexts(rate: number | null, left: number): string[] {
+/** `left` are rows that do not wait. */
+function rateTexts(
+  id: string,
+  left: number,
+  { dataset, snapshot }: { readonly dataset: Dataset; readonly snapshot: LiveSnapshot },
+): string[] {
+  const rate = snapshot.rates.get(id) ?? null;
   if (rate === null) return [];
-  const eta = rate > 0 && left > 0 ? [`ETA ${shownSeconds(left / rate)}`] : [];
+  const seconds = rate > 0 && left > 0 ? secondsLeft(rate, left, { waiting: dataset.waiting, snapshot }) : undefined;
+  const eta = seconds === undefined ? [] : [`ETA ${shownSeconds(seconds)}`];
   return [`${shownNumber(Math.round(rate * 10) / 10)} rows/s`, ...eta];
 }
 
-function legText(leg: Leg, dataset: Dataset, { rates }: LiveSnapshot): string {
+/** Undefined where rows wait past that time, or nobody knows until when: the last row is not ready by then. */
+function secondsLeft(
+  rate: number,
+  left: number,
+  { waiting, snapshot }: { readonly waiting: number; readonly snapshot: LiveSnapshot },
+): number | undefined {
+  if (waiting === 0) return left / rate;
+  const seconds = (left + waiting) / rate;
+  const wakeAt = snapshot.waited?.wakeAt ?? null;
+  return wakeAt === null || wakeAt > snapshot.at + seconds * 1000 ? undefined : seconds;
+}
+
+function legText(leg: Leg, dataset: Dataset, snapshot: LiveSnapshot): string {
   const { hits, misses, unavailable, skipped, failed, rejected, credits } = leg;
   const [through, total] = [ended(leg), dataset.total - dataset.skipped];
   const parts = [
@@ -74,7 +92,7 @@ function legText(leg: Leg, dataset: Dataset, { rates }: LiveSnapshot): string {
   if (skipped > 0) parts.push(`${shownNumber(skipped)} skipped`);
   // A leg ends when its last row does: rows that failed before it never come.
   const left = total - dataset.completed - dataset.failed - dataset.waiting;
-  parts.push(...rateTexts(rates.get(`${dataset.key}|${leg.path}`) ?? null, left));
+  parts.push(...rateTexts(`${dataset.key}|${leg.path}`, left, { dataset, snapshot }));
   if (credits > 0) parts.push(counted(credits, 'credit'));
   return parts.join('  ');
 }

@@ -24,15 +24,15 @@ export function ended(leg: RunProgress['datasets'][number]['legs'][number]): num
   return leg.hits + leg.misses + leg.unavailable + leg.skipped + leg.failed + leg.rejected;
 }
 
-/** Rows a second over the last ten seconds, by dataset and leg. */
+/** Rows finished a second over the last ten seconds, by dataset and leg: parked ones come back, and are not finished. */
 export class RateMeter {
   readonly #seen = new Map<string, { readonly at: number; readonly rows: number }[]>();
 
   /** `at` on a clock that never jumps. */
   observe(progress: RunProgress, at: number): ReadonlyMap<string, number | null> {
     const rates = new Map<string, number | null>();
-    for (const { key, completed, failed, waiting, legs } of progress.datasets) {
-      rates.set(key, this.#rate(key, { at, rows: completed + failed + waiting }));
+    for (const { key, completed, failed, reused, legs } of progress.datasets) {
+      rates.set(key, this.#rate(key, { at, rows: completed + failed - reused }));
       for (const leg of legs)
         rates.set(`${key}|${leg.path}`, this.#rate(`${key}|${leg.path}`, { at, rows: ended(leg) }));
     }
@@ -46,6 +46,6 @@ export class RateMeter {
     this.#seen.set(id, points);
     const first = points[0] ?? point;
     const ms = point.at - first.at;
-    return ms < 500 ? null : ((point.rows - first.rows) * 1000) / ms;
+    return ms < 500 ? null : (Math.max(0, point.rows - first.rows) * 1000) / ms;
   }
 }

@@ -14,6 +14,8 @@ interface InHand {
   readonly begun: PromiseWithResolvers<void>;
   ending: Ending;
   view: AttemptView | undefined;
+  /** Attempts that lost their lease one after the other before any of them had made a call. */
+  lapses: number;
 }
 
 /** The engine of one machine: works on runs in this process, and takes over what a dead process of this machine left. */
@@ -30,7 +32,7 @@ export class LocalEngine implements Engine {
     const run = await this.#run(runId);
     if (this.#isHeld(run)) throw held(run);
     const begun = Promise.withResolvers<void>();
-    const now: InHand = { runId, hub: new EventHub(), begun, ending: new Ending(), view: undefined };
+    const now: InHand = { runId, hub: new EventHub(), begun, ending: new Ending(), view: undefined, lapses: 0 };
     const outcome = this.#work(now, order);
     outcome.then(
       () => begun.resolve(),
@@ -54,16 +56,21 @@ export class LocalEngine implements Engine {
       try {
         outcome = await this.#attempt(now, { handsBack: order.handsBack === true });
       } catch (error) {
-        // Somebody else took it up in the pause: for this process it ended with that.
-        if (error instanceof CallsheetError && error.code === 'RUN_HELD') break;
+        // Somebody else took it up in the pause: for this process it ended with the wait.
+        const isHeld = error instanceof CallsheetError && error.code === 'RUN_HELD';
+        if (isHeld && outcome.kind === 'suspended') break;
         throw error;
       }
     }
     return outcome;
   }
 
-  /** True once the time of a short wait is over, unless the pause was interrupted. */
+  /** True once the time of a short wait is over, unless the pause was interrupted; and at once after a lapse of the lease. */
   async #isDueAgain(now: InHand, outcome: Outcome): Promise<boolean> {
+    if (outcome.kind === 'interrupted' && outcome.lapsed === true) {
+      afterLapse(now);
+      return true;
+    }
     if (outcome.kind !== 'suspended' || now.ending.kill.aborted) return false;
     const { wakeAt } = await this.#run(now.runId);
     const left = (wakeAt ?? Number.POSITIVE_INFINITY) - this.#deps.clock.now();
@@ -77,11 +84,6 @@ export class LocalEngine implements Engine {
     const { runId, ending, hub } = now;
     const run = await this.#run(runId);
     if (after !== undefined && run.attempt !== after) throw held(run);
-    // Whoever was asked to cancel it did not live to do it, or has suspended it in that moment.
-    if (run.cancelRequested && !isFinished(run)) {
-      if (!(await this.#endCancelled(run))) throw held(await this.#run(runId));
-      return { kind: 'cancelled' };
-    }
     // One process may work on a run more than once in its life, so the attempt's number is part of its name.
     const owner = `${this.#owner}|${++this.#attempts}`;
     const takeOver = run.owner !== null && isGone(run.owner);
@@ -157,8 +159,37 @@ export class LocalEngine implements Engine {
 /** How long it may take to write down that a run is cancelled (ms). */
 const CANCEL_LEASE_MS = 1_000;
 
+/** What is taken for a machine that slept, before it must be the play itself that stops the process for so long. */
+const LAPSES = 3;
+
+/** Throws STALE_ATTEMPT, and leaves the run to whoever takes it up, where going on has led nowhere. */
+function afterLapse(now: InHand): void {
+  const isInterrupted = now.ending.reason?.kind === 'interrupted';
+  now.ending = new Ending();
+  // Asked for while the lapse was written down: the next attempt writes that down and does nothing else.
+  if (isInterrupted) now.ending.interrupt();
+  now.lapses = hasCalled(now.view) ? 1 : now.lapses + 1;
+  if (isInterrupted || now.lapses <= LAPSES) return;
+  throw new StaleAttemptError(
+    `The lease of ${now.runId} ran out ${now.lapses} times before a call was made: the process stands still for longer than 15 seconds.`,
+    {
+      details: { runId: now.runId, lapses: now.lapses },
+      next: [
+        'Let the play await something while it computes, so that the process can renew the lease.',
+        `callsheet runs resume ${now.runId}`,
+      ],
+    },
+  );
+}
+
+/** Whether the attempt made a call that no earlier one had made. */
+function hasCalled(view: AttemptView | undefined): boolean {
+  const counts = [...(view?.counters.snapshot().values() ?? [])];
+  return counts.some(({ live, receipt, coalesced, sourceRun }) => live + receipt + coalesced + sourceRun > 0);
+}
+
 function interrupt(ending: Ending): void {
-  if (ending.reason === undefined) ending.interrupt();
+  if (ending.reason === undefined || ending.reason.kind === 'lapsed') ending.interrupt();
   else ending.killNow();
 }
 

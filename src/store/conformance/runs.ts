@@ -96,6 +96,29 @@ export function runs(current: () => StoreUnderTest): void {
     await expect(committed(store, { kind: 'cancel', runId: 'run_x' })).rejects.toMatchObject({ what: 'run-missing' });
   });
 
+  verifies('CANCEL-BORN-1', 'a run inherits the request to cancel of its parent, and of nobody else', async () => {
+    const { store } = current();
+    const below = (parentRunId: string | null) => ({ parentRunId, rootRunId: 'root' });
+    const made = (id: string, parent: string | null) =>
+      committed(store, { kind: 'run', run: newRun(id, below(parent)) });
+    const asked = async (id: string) => (await store.runs.run(id))?.cancelRequested;
+    await startedRun(store, 'root');
+    await made('before', 'root');
+    // In one unit with what asks for it, and after it.
+    await committed(store, { kind: 'cancel', runId: 'root' }, { kind: 'run', run: newRun('with', below('root')) });
+    await made('after', 'root');
+    await made('below that', 'after');
+    await made('below another', 'before');
+    await made('of nobody', null);
+    await made('of one that is gone', 'gone');
+    const ids = ['before', 'with', 'after', 'below that', 'below another', 'of nobody', 'of one that is gone'];
+    expect(await Promise.all(ids.map(asked))).toEqual([false, true, true, true, false, false, false]);
+    // The next transaction after it was asked, by whatever handle.
+    const another = await current().another();
+    await committed(another, { kind: 'run', run: newRun('of another process', below('root')) });
+    expect(await asked('of another process')).toBe(true);
+  });
+
   verifies(
     'STORE-DUE-1',
     'says which runs are due: queued for others, woken, cancelled while waiting, or left by a dead process',

@@ -232,6 +232,38 @@ function refusals(current: () => StoreUnderTest): void {
       expect((await store.runs.waits(fence.runNo, 1, [0])).get(0)?.[0]).toMatchObject({ payload: '1' });
     },
   );
+
+  verifies(
+    'STORE-SIGNALS-4',
+    'keeps no second early signal of a run, event and row while the first is not taken, unless told to',
+    async () => {
+      const { store, another } = current();
+      const fence = await startedRun(store);
+      await startedRun(store, 'run_2');
+      const arm = (ordinal: number, rowKey: string | null, key: string) =>
+        armed(store, { fence, place: row(ordinal), wait: newWait(key, { rowKey }) });
+      for (const rowKey of ['ada', null]) {
+        expect(await signalled(store, newSignal('approved', { rowKey, data: '1' }))).toMatchObject({ kept: true });
+        const second = signalled(store, newSignal('approved', { rowKey, data: '2', at: AT + 99 }));
+        await expect(second).rejects.toMatchObject({ name: 'StoreConflict', what: 'wait-settled' });
+        await expect(second).rejects.toThrow(new Date(AT + 50).toISOString());
+      }
+      const other = await another();
+      await expect(signalled(other, newSignal('approved'))).rejects.toMatchObject({ what: 'wait-settled' });
+      await other.close();
+      // Another row, another event, another run.
+      for (const one of [{ rowKey: 'bob' }, { runId: 'run_2' }])
+        expect(await signalled(store, newSignal('approved', one))).toMatchObject({ kept: true });
+      expect(await signalled(store, newSignal('signed'))).toMatchObject({ kept: true });
+      expect(await signalled(store, newSignal('signed', { data: '2', keep: true }))).toMatchObject({ kept: true });
+      expect(await arm(0, null, 'signed')).toMatchObject({ state: 'answered', payload: '{"é":1}' });
+      expect(await arm(0, null, 'signed/2')).toMatchObject({ state: 'answered', payload: '2' });
+      // What was refused answers nothing.
+      expect(await arm(1, 'ada', 'approved')).toMatchObject({ payload: '1', signalNo: 1 });
+      expect(await arm(1, 'ada', 'approved/2')).toMatchObject({ payload: '1', signalNo: 2 });
+      expect(await arm(1, 'ada', 'approved/3')).toMatchObject({ state: 'open' });
+    },
+  );
 }
 
 function wakeUps(current: () => StoreUnderTest): void {

@@ -107,7 +107,7 @@ function insertRun(data: MemoryData, write: WriteOf<'run'>, undo: Undo): void {
     leaseUntil: null,
     startedAt: null,
     finishedAt: null,
-    cancelRequested: false,
+    cancelRequested: run.parentRunId !== null && data.runById(run.parentRunId)?.cancelRequested === true,
     error: null,
     result: null,
   });

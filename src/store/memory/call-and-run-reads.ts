@@ -33,6 +33,7 @@ export function callReads(data: MemoryData): CallReads {
       return data.receipts
         .filter(({ runNo: by, id }) => by === runNo && !settled.has(id))
         .filter(({ tool, key, callId }) => !tool.startsWith('ctx.') && key !== callId)
+        .filter(({ tool, evictedAt }) => !tool.endsWith(':start') || evictedAt === null)
         .map(storedReceipt);
     },
     settledCredits: async (runNo) => creditsOf(entries(data, runNo)),

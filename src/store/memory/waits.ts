@@ -3,6 +3,7 @@ import {
   eventWaitMissing,
   runFinished,
   SEVERAL_PLACES,
+  signalKept,
   signalSeveral,
   signalUnawaited,
   waitMissing,
@@ -75,7 +76,7 @@ export function deliverSignal(data: MemoryData, write: WriteOf<'signal'>, undo: 
   const waits = signal.waitNo === null ? waitsFor(data, signal, run) : [oneWait(data, signal.waitNo, run)];
   if (waits.length === 0 && run === undefined) throw signalUnawaited(signal.event);
   const kept = waits.length === 0;
-  if (kept && run !== undefined && signal.keep !== true) assertNoneSettled(data, signal, run);
+  if (kept && run !== undefined && signal.keep !== true) assertFirst(data, signal, run);
   const no = data.signals.length + 1;
   undo.append(data.signals, { ...signal, no, runNo: run?.no ?? null, consumed: !kept });
   for (const wait of waits) {
@@ -110,8 +111,16 @@ function oneWait(data: MemoryData, waitNo: number, run: RunRecord | undefined): 
   return wait;
 }
 
-/** Throws 'wait-settled' where the run's wait for the event is over: the signal may be one that was sent twice. */
-function assertNoneSettled(data: MemoryData, signal: NewSignal, run: RunRecord): void {
+/**
+ * Throws 'wait-settled' where the run's wait for the event is over, or another signal is kept for it: this one may have
+ * been sent twice.
+ */
+function assertFirst(data: MemoryData, signal: NewSignal, run: RunRecord): void {
+  const before = data.signals.find(
+    ({ consumed, runNo, event, rowKey }) =>
+      !consumed && runNo === run.no && event === signal.event && rowKey === signal.rowKey,
+  );
+  if (before !== undefined) throw signalKept(signal, before.at);
   const settled = data.waits
     .filter(({ runNo, event, state }) => runNo === run.no && event === signal.event && state !== 'open')
     .filter(({ rowKey }) => signal.rowKey === null || rowKey === signal.rowKey)

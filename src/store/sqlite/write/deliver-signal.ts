@@ -4,6 +4,7 @@ import {
   runFinished,
   runMissing,
   SEVERAL_PLACES,
+  signalKept,
   signalSeveral,
   signalUnawaited,
   waitSettled,
@@ -20,6 +21,8 @@ const RUN_OF_WAIT = `SELECT r.no, r.id, r.status, w.state, w.settled_at FROM wai
   WHERE w.no = ? AND w.kind = 'event'`;
 const LAST_SETTLED = `SELECT state, settled_at FROM waits WHERE run_no = ? AND event = ? AND state <> ${OPEN}
   AND (? IS NULL OR row_key = ?) ORDER BY settled_at DESC, no DESC LIMIT 1`;
+const KEPT_BEFORE = `SELECT at FROM signals WHERE consumed = 0 AND run_no = ? AND event = ? AND row_key IS ?
+  ORDER BY no LIMIT 1`;
 const WORKED_ON = ['queued', 'running', 'waiting'] as const;
 const OF_WORKED_ON = `run_no IN (SELECT no FROM runs WHERE status IN (${WORKED_ON.map(runStatus.number).join(', ')}))`;
 const KEEP = 'INSERT INTO signals (run_no, event, row_key, at, consumed, data) VALUES (?, ?, ?, ?, ?, ?) RETURNING no';
@@ -46,7 +49,7 @@ export function deliverSignal(db: Database, write: WriteOf<'signal'>): void {
   const waits = signal.waitNo === null ? waitsFor(db, signal, run) : [oneWait(db, signal.waitNo, run)];
   if (waits.length === 0 && run === undefined) throw signalUnawaited(signal.event);
   const kept = waits.length === 0;
-  if (kept && run !== undefined && signal.keep !== true) assertNoneSettled(db, signal, run);
+  if (kept && run !== undefined && signal.keep !== true) assertFirst(db, signal, run);
   const values = [run?.no ?? null, signal.event, signal.rowKey, signal.at, kept ? 0 : 1, kept ? signal.data : null];
   const signalNo = db.get<{ no: number }>(KEEP, ...values)?.no ?? 0;
   write.outcome = { delivered: kept ? [] : answer(db, { signal, signalNo, waits }), kept };
@@ -74,8 +77,13 @@ function oneWait(db: Database, waitNo: number, run: RunRow | undefined): number 
   return waitNo;
 }
 
-/** Throws 'wait-settled' where the run's wait for the event is over: the signal may be one that was sent twice. */
-function assertNoneSettled(db: Database, signal: NewSignal, run: RunRow): void {
+/**
+ * Throws 'wait-settled' where the run's wait for the event is over, or another signal is kept for it: this one may have
+ * been sent twice.
+ */
+function assertFirst(db: Database, signal: NewSignal, run: RunRow): void {
+  const before = db.get<{ at: number }>(KEPT_BEFORE, run.no, signal.event, signal.rowKey);
+  if (before !== undefined) throw signalKept(signal, before.at);
   const settled = db.get<EndRow>(LAST_SETTLED, run.no, signal.event, signal.rowKey, signal.rowKey);
   if (settled !== undefined) throw eventSettled(signal, ending(settled));
 }

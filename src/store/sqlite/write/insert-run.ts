@@ -6,9 +6,10 @@ import type { Database } from '../driver.ts';
 const EXISTS = 'SELECT id, idempotency_key FROM runs WHERE id = ? OR idempotency_key = ?';
 const INSERT = `INSERT INTO runs (id, play, artifact, input, options, seed, identity_format, created_at, root_run_id,
   parent_run_id, replayed_from, idempotency_key, wake_at, first_receipt_id, status, attempt, cancel_requested)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) + 1 FROM receipts), ?, 0, 0) RETURNING no`;
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, (SELECT coalesce(max(id), 0) + 1 FROM receipts), ?, 0,
+  coalesce((SELECT cancel_requested FROM runs WHERE id = ?), 0)) RETURNING no`;
 
-/** Makes a run and gives it its number. Throws StoreConflict 'run-exists' for a known id or idempotency key. */
+/** Makes a run, with cancel requested where that is so of its parent, and gives it its number. Throws StoreConflict 'run-exists' for a known id or idempotency key. */
 export function insertRun(db: Database, write: WriteOf<'run'>): void {
   const { run } = write;
   const other = db.get<{ id: string }>(EXISTS, run.id, run.idempotencyKey);
@@ -35,6 +36,7 @@ export function insertRun(db: Database, write: WriteOf<'run'>): void {
     run.idempotencyKey,
     run.wakeAt,
     runStatus.number('queued'),
+    run.parentRunId,
   );
   write.no = made?.no ?? 0;
 }

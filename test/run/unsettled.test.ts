@@ -1,0 +1,130 @@
+import { describe, expect } from 'vitest';
+import { errorsReport, runReport } from '../../src/report/index.ts';
+import { defineTool } from '../../src/sdk/index.ts';
+import type { Unit } from '../../src/store/index.ts';
+import { existingRun, reportSource, resolveOperation, type Workspace } from '../../src/workspace/index.ts';
+import { crash, laterClock } from '../harness/crash.ts';
+import { json, testProvider } from '../harness/provider.ts';
+import { countedTool } from '../harness/tools.ts';
+import { attempt, openTest, queued, retryFailed, testFolder } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+const FIND = `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 1 } })).data`;
+const SEND = `async (ctx) => (await ctx.tools.execute({ id: 'send', tool: 'acme.send', input: { to: 'ada' } })).data`;
+const SEND_ROW = `async (ctx) => {
+  const rows = await ctx.dataset('rows', [{ n: 1 }]).withColumn('sent', async (row, ctx) => (${SEND})(ctx)).run({ key: 'n' });
+  return (await rows.materialize())[0]?.sent ?? null;
+}`;
+
+async function creditsOf(workspace: Workspace, id: string) {
+  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, id))).credits;
+  return { settled, unknown };
+}
+
+async function errorsOf(workspace: Workspace, id: string) {
+  const { inDoubt, answeredLate } = await errorsReport(reportSource(workspace), await existingRun(workspace, id));
+  return { inDoubt, answeredLate };
+}
+
+/** A tool whose answers come from jobs; each costs three credits. */
+async function jobTool() {
+  const { url } = await testProvider((response, { method }) =>
+    method === 'POST' ? json(response, 202, { id: 'j1' }) : json(response, 200, { answer: 'found' }),
+  );
+  return defineTool<{ n: number }>({
+    id: 'acme.find',
+    effect: 'read',
+    input: { type: 'object' },
+    cost: { max: 3, credits: 2 },
+    async: {
+      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
+      handle: ({ json: body }) => body.id,
+      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
+      intervalMs: 5,
+      timeoutMs: 60_000,
+    },
+    response: ({ json: body }) => ({ status: 'completed', data: body.answer }),
+  });
+}
+
+describe('credits that a run has spent and not settled', () => {
+  verifies('BUDGET-UNKNOWN-2', 'are those of the jobs that it has started, until they have ended', async () => {
+    const tools = [await jobTool()];
+    for (const ends of ['resume', 'cancel'] as const) {
+      const dir = testFolder();
+      const now = await openTest(dir, { tools });
+      const run = await queued(now, FIND);
+      await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.find');
+      // As far as anybody can tell, somebody works on it.
+      expect(await creditsOf(now, run.id)).toEqual({ settled: 0, unknown: 0 });
+      const later = await openTest(dir, { tools, clock: laterClock() });
+      expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+      if (ends === 'resume') {
+        expect((await attempt(later, run.id)).result).toBe('found');
+        expect(await creditsOf(later, run.id)).toEqual({ settled: 2, unknown: 0 });
+      } else {
+        expect(await later.engine.cancel(run.id)).toBe('cancelled');
+        expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+        // Of a tool that is gone nobody knows the price.
+        expect(await creditsOf(await openTest(dir, { clock: laterClock() }), run.id)).toEqual({
+          settled: 0,
+          unknown: 0,
+        });
+      }
+    }
+  });
+
+  verifies('BUDGET-UNKNOWN-2', 'are those of answers that it has bought and not journalled', async () => {
+    const { tool } = countedTool({ id: 'acme.find', cost: { credits: 3 } });
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const run = await queued(now, FIND);
+    await crash(now, run.id, (write) => write.kind === 'call');
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+    await attempt(later, run.id);
+    expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
+  });
+});
+
+describe('a write whose answer came late', () => {
+  for (const [where, play, status] of [
+    ['of the play itself', SEND, 'failed'],
+    ['of a row', SEND_ROW, 'completed'],
+  ] as const)
+    verifies('DOUBT-LATE-2', `${where} is not in doubt, and the run that goes on takes the answer`, async () => {
+      const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write', cost: { credits: 3 } });
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const run = await queued(now, play);
+      let late: Unit = [];
+      await crash(now, run.id, (write) => {
+        if (write.kind === 'receipt') late = [write];
+        return write.kind === 'receipt';
+      });
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      expect((await attempt(later, run.id)).run.status).toBe(status);
+      const [doubt] = (await errorsOf(later, run.id)).inDoubt;
+      expect(doubt?.tool).toBe('acme.send');
+      // The process had only been stopped: it brings what it was paid for.
+      await now.committer.commit(late);
+      const { inDoubt, answeredLate } = await errorsOf(later, run.id);
+      expect(inDoubt).toEqual([]);
+      expect(answeredLate).toMatchObject([
+        {
+          call: doubt?.call,
+          receiptId: 'rcp_1',
+          next: [`callsheet runs resume ${run.id} --retry-failed`, 'callsheet receipts show rcp_1'],
+        },
+      ]);
+      const report = await runReport(reportSource(later), await existingRun(later, run.id));
+      expect(report).toMatchObject({ inDoubt: 0, credits: { unknown: 3 } });
+      const order = { call: doubt?.call ?? '', as: 'notDone', data: null } as const;
+      await expect(resolveOperation(later, await existingRun(later, run.id), order)).rejects.toMatchObject({
+        code: 'OPERATION_NOT_FOUND',
+      });
+      expect([(await retryFailed(later, run.id)).result, sent.length]).toEqual([{ got: { to: 'ada' } }, 1]);
+      expect(await errorsOf(later, run.id)).toEqual({ inDoubt: [], answeredLate: [] });
+      expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
+    });
+});
