@@ -82,7 +82,7 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['DOUBT-NEXT-1'],
-    file: 'report/next.ts',
+    file: 'report/resume-commands.ts',
     from: "if (status === 'completed' && failedRows === 0) return [`callsheet runs rerun ${id}`];",
     to: '',
     why: 'the command that is named is refused',

@@ -173,7 +173,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['BUDGET-UNKNOWN-2'],
     file: 'report/doubts.ts',
-    from: "...(status === 'running' ? [] : receipts)]",
+    from: '...receipts.filter((receipt) => isUnaccounted(receipt, status))]',
     to: '...receipts.filter(isAnswer)]',
     why: 'a job that was started and paid for is shown nowhere once its run is cancelled',
   },

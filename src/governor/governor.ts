@@ -91,7 +91,13 @@ function declaredWindows(account: ProviderAccount): WindowLimit[] {
         throw invalidLimit(account, `${calls} calls per ${per}`);
       return { calls, perMs, smooth };
     })
-    .sort((a, b) => a.perMs - b.perMs);
+    .sort((a, b) => a.perMs - b.perMs || a.calls - b.calls)
+    .filter((limit, index, all) => index === all.findIndex((other) => isSameWindow(limit, other)));
+}
+
+/** Of two such the tighter one says all, and in a shared state they would take each other's slots. */
+function isSameWindow(a: WindowLimit, b: WindowLimit): boolean {
+  return a.perMs === b.perMs && a.smooth === b.smooth;
 }
 
 function invalidLimit(account: ProviderAccount, what: string): CallsheetError {

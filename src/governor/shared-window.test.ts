@@ -95,6 +95,23 @@ describe('limits that processes share', () => {
     60_000,
   );
 
+  it('of two limits for the same time the tighter one holds', async () => {
+    const clock = new VirtualClock();
+    const rate = [30, 10, 20].map((calls) => ({ calls, per: '1s' }));
+    const log: Dispatch[] = [];
+    const governor = governorOn(clock, { rateState: createMemoryRateState() });
+    const account = accountWith({ rate, concurrency: 500 });
+    void workOff({ clock, log, governor, account }, { calls: 1_000, pool: 64 });
+    await clock.advance(10_000);
+    expect(log.length).toBeGreaterThanOrEqual(98);
+    expect(
+      mostInWindow(
+        log.map(({ at }) => at),
+        1_000,
+      ),
+    ).toBe(10);
+  });
+
   it('a process that ends leaves its quota counted', async () => {
     const clock = new VirtualClock();
     const rateState = createMemoryRateState();
