@@ -166,7 +166,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['BUDGET-UNKNOWN-1'],
     file: 'report/doubts.ts',
-    from: 'creditsOf(source, [...inDoubt, ...',
+    from: 'creditsOf(source, [...open, ...',
     to: 'creditsOf(source, [...',
     why: 'what a write in doubt may have cost is shown nowhere',
   },

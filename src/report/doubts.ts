@@ -90,7 +90,7 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
       next: [...resume, `callsheet receipts show ${receiptId}`],
     })),
     sites: new Set(inDoubt.map(siteOf)),
-    credits: creditsOf(source, [...inDoubt, ...receipts.filter((receipt) => isUnaccounted(receipt, status))]),
+    credits: creditsOf(source, [...open, ...receipts.filter((receipt) => isUnaccounted(receipt, status))]),
   };
 }
 
