@@ -48,9 +48,10 @@ async function acquireJob(run: CallRun, question: Question, job: Job): Promise<F
   if (paid !== undefined) {
     const found = await settle(run, question, paid);
     // Where the tool could not read it, it may turn out to be no end.
-    const reading = found.reading ?? readAnswer(question.tool, question.input, JSON.parse(found.answer.rawText));
+    const reading = found.reading ?? readAnswer(question.tool, question.input, rawOf(found.answer));
     if (reading.status !== 'pending') return { ...found, reading };
   }
+  // What may be shared goes on under its claim (buy), so that two rows do not both pay for one job.
   const going = question.shared ? undefined : await ongoingJob({ run, question, job });
   if (going === undefined) return bought(run, question);
   begun(run, question);

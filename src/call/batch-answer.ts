@@ -1,6 +1,6 @@
 import type { Digest } from '../scope/index.ts';
 import type { BatchMember, JsonValue } from '../sdk/index.ts';
-import { answerText, batchOf, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
+import { answerView, batchOf, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import { ContractBroken } from './contract-broken.ts';
 
 /** What a provider answered to a batch, as its receipt keeps it; every member's own receipt points at it. */
@@ -121,8 +121,7 @@ function split(tool: CatalogueTool, answer: RawAnswer, inputs: readonly JsonValu
   if (batch === undefined) throw new ContractBroken('split', 'the tool has no `batch` any more');
   if (answer.kind === 'value')
     return batch.split === undefined ? plainMembers(answer.value) : run(batch, answer.value, inputs);
-  const text = answerText(answer);
-  return run(batch, { status: answer.status, headers: answer.headers, json: parsed(text), text }, inputs);
+  return run(batch, answerView(answer), inputs);
 }
 
 function run(batch: NonNullable<ReturnType<typeof batchOf>>, answer: unknown, inputs: readonly JsonValue[]): unknown {
@@ -136,12 +135,4 @@ function run(batch: NonNullable<ReturnType<typeof batchOf>>, answer: unknown, in
 function plainMembers(value: JsonValue): unknown {
   if (!Array.isArray(value)) return value;
   return value.map((data): BatchMember => (data === null ? { status: 'no_result' } : { status: 'completed', data }));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

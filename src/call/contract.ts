@@ -1,5 +1,5 @@
 import type { CostView, JsonValue, Tool, ToolReading, ToolResponseView } from '../sdk/index.ts';
-import { answerText, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
+import { answerView, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import { type Answer, rawOf } from './answer.ts';
 import type { BatchHead, BatchPart } from './batch-answer.ts';
 import { MemberFailed, memberReading } from './batch-member.ts';
@@ -100,15 +100,14 @@ function readValue(value: JsonValue): ToolReading {
 
 function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind: 'http' }): ToolReading {
   const { noResult, response } = tool.definition as HttpParts;
-  const text = answerText(raw);
-  const json = parsed(text);
+  const view = answerView(raw);
   if (response === undefined) {
     if (raw.status === 204 || noResult?.includes(raw.status)) return { status: 'no_result' };
-    return { status: 'completed', data: json === undefined ? text : json };
+    return { status: 'completed', data: view.json === undefined ? view.text : view.json };
   }
   let reading: ToolReading;
   try {
-    reading = response({ status: raw.status, headers: raw.headers, json, text, input });
+    reading = response({ ...view, input });
   } catch (error) {
     throw new ContractBroken('response', messageOf(error), error);
   }
@@ -119,15 +118,6 @@ function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind
       `returned ${describe(reading)} instead of { status: 'completed' | 'no_result' | 'pending', … }`,
     );
   return reading;
-}
-
-function parsed(text: string): JsonValue | undefined {
-  if (text === '') return undefined;
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 const NO_VALUES: Readonly<Record<string, JsonValue>> = Object.freeze({});

@@ -85,7 +85,7 @@ export interface CallRun {
   readonly halt: AbortSignal;
   /** Set where a plan counts calls instead of making them. */
   readonly planning?: Planning | undefined;
-  /** Throws the halt's reason, or StaleAttemptError once the lease is over. */
+  /** Throws the halt's reason: the lease being over is one. */
   assertGoing(): void;
   /** The call of a row begins again at that instant (ms), and the row waits until then: durable when it resolves. */
   putOff(call: PutOffCall, until: number): Promise<void>;

@@ -1,8 +1,7 @@
 import { digest, IDENTITY_FORMAT, PutOff, sleep } from '../scope/index.ts';
-import type { JsonValue, ToolResponseView } from '../sdk/index.ts';
 import type { OperationRecord, Write } from '../store/index.ts';
 import {
-  answerText,
+  answerView,
   type Failure,
   handleIn,
   type Job,
@@ -11,7 +10,7 @@ import {
   type RawAnswer,
 } from '../tool/index.ts';
 
-import type { Answer } from './answer.ts';
+import { type Answer, rawOf } from './answer.ts';
 import { ContractBroken, type Reading, readAnswer } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
@@ -99,33 +98,21 @@ function startQuestion({ run, question, job }: Asked): Question {
 }
 
 function startedOf({ run, question, job }: Asked, answer: Answer, bill?: StartedJob['bill']): StartedJob {
-  const raw = answer.raw ?? (JSON.parse(answer.rawText) as RawAnswer);
   return {
-    handle: handleOf(question, job, raw),
+    handle: handleOf(question, job, rawOf(answer)),
     receiptId: answer.receiptId,
     at: answer.at,
     bill: bill ?? { charge: (credits) => run.budget.resolveUnknown(0, credits) },
   };
 }
 
-function handleOf({ tool, input }: Question, job: Job, raw: RawAnswer): string {
+function handleOf({ tool, input }: Question, job: Job, raw: ReturnType<typeof rawOf>): string {
   try {
-    return handleIn(tool, job, viewOf(raw, input));
+    if (raw.kind !== 'http') throw new Error('the answer to `async.start` did not come over HTTP');
+    return handleIn(tool, job, { ...answerView(raw), input: input as never });
   } catch (error) {
     throw new ContractBroken('async.handle', error instanceof Error ? error.message : String(error), error);
   }
-}
-
-function viewOf(raw: RawAnswer, input: JsonValue): ToolResponseView<never> {
-  if (raw.kind !== 'http') return { status: 200, headers: {}, json: raw, text: '', input: input as never };
-  const text = answerText(raw);
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    json = undefined;
-  }
-  return { status: raw.status, headers: raw.headers, json, text, input: input as never };
 }
 
 /** 'pending', or how the job ended, durably. */

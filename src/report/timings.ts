@@ -19,7 +19,7 @@ export const TIMINGS_EVENT = 'timings';
 
 const PAGE = 1_000;
 
-/** Where the time of the run's calls went, over all attempts that have ended. */
+/** Where the time of the run's calls went, over all attempts, but for up to the last ten seconds of one that goes on or was killed. */
 export async function timingsOf(source: Pick<ReportSource, 'report'>, run: RunRecord): Promise<TimingsJson> {
   const timings = new Timings();
   for (let afterSeq = 0; ; ) {

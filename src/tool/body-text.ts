@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { promisify, TextDecoder } from 'node:util';
 import { brotliDecompress, gunzip, inflate, inflateRaw } from 'node:zlib';
+import type { JsonValue, ToolResponseView } from '../sdk/index.ts';
 import { LARGEST_BODY_BYTES } from './http-exchange.ts';
 import type { RawAnswer } from './port.ts';
 
@@ -61,4 +62,19 @@ function decoderFor(charset: string | undefined): TextDecoder {
     // An unknown charset is as good as none.
   }
   return new TextDecoder('windows-1252');
+}
+
+/** A kept HTTP answer as code of a tool's author sees it. `json` is undefined where the body is none. */
+export function answerView(raw: Extract<RawAnswer, { kind: 'http' }>): Omit<ToolResponseView<never>, 'input'> {
+  const text = answerText(raw);
+  return { status: raw.status, headers: raw.headers, json: parsedJson(text), text };
+}
+
+function parsedJson(text: string): JsonValue | undefined {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text) as JsonValue;
+  } catch {
+    return undefined;
+  }
 }

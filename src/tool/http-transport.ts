@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import { type Clock, systemClock } from '../scope/index.ts';
 import { CallsheetError, type Ending, type HttpTool } from '../sdk/index.ts';
-import { answerText, decodedBody, keptBody } from './body-text.ts';
+import { answerView, decodedBody, keptBody } from './body-text.ts';
 import { cancelledBefore, effectOf, thrownFailure, thrownMessage } from './failure.ts';
 import { openHttpClient } from './http-client.ts';
 import { endingOfStatus } from './http-ending.ts';
@@ -164,22 +164,9 @@ const ENDINGS: ReadonlySet<unknown> = new Set<Ending>([
 /** A `classify` that throws or returns no ending must not cost a paid answer: the status decides then. */
 function classified(classify: NonNullable<HttpTool<unknown>['classify']>, response: HttpResponse): Ending | undefined {
   try {
-    const text = answerText({
-      kind: 'http',
-      status: response.status,
-      headers: response.headers,
-      ...keptBody(response.body),
-    });
-    const ending: unknown = classify({ status: response.status, headers: response.headers, json: parsed(text), text });
+    const { status, headers, body } = response;
+    const ending: unknown = classify(answerView({ kind: 'http', status, headers, ...keptBody(body) }));
     return ENDINGS.has(ending) ? (ending as Ending) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
   } catch {
     return undefined;
   }

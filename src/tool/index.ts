@@ -1,6 +1,6 @@
 export type { CatalogueMode } from './account.ts';
 export { type BatchOptions, batchOf, batchTool } from './batch-tool.ts';
-export { answerText } from './body-text.ts';
+export { answerText, answerView } from './body-text.ts';
 export { BUILTIN_TOOL_IDS, builtinTools } from './builtin.ts';
 export { buildCatalogue, type Catalogue, type CatalogueOptions } from './catalogue.ts';
 export { type MessageOf, messageTool } from './event-message.ts';

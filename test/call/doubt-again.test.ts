@@ -8,6 +8,16 @@ import { verifies } from '../requirements.ts';
 
 const SEND = `async (ctx) => (await ctx.tools.execute({ id: 'send', tool: 'acme.send', input: { to: 'ada' } })).data`;
 
+/** A run whose process died once its only message had gone out, in the workspace that goes on with it. */
+async function killedAfterSending(play: string) {
+  const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
+  const dir = testFolder();
+  const workspace = await openTest(dir, { tools: [tool] });
+  const run = await queued(workspace, play);
+  await crash(workspace, run.id, (write) => write.kind === 'receipt');
+  return { run, sent, next: await openTest(dir, { tools: [tool], clock: laterClock() }) };
+}
+
 describe('a write in doubt whose play tries again by itself', () => {
   const LOOP = (id: string, end = '') => `async (ctx) => {
     const told = [];
@@ -41,13 +51,8 @@ describe('a write in doubt whose play tries again by itself', () => {
         [`'m' + n`, 'done'],
         [`'m'`, 'notDone'],
       ] as const) {
-        const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
-        const dir = testFolder();
-        const workspace = await openTest(dir, { tools: [tool] });
         const unsent = `if (told.at(-1) === 'IN_DOUBT') throw new Error('not sent');`;
-        const run = await queued(workspace, play(id, unsent));
-        await crash(workspace, run.id, (write) => write.kind === 'receipt');
-        const next = await openTest(dir, { tools: [tool], clock: laterClock() });
+        const { run, sent, next } = await killedAfterSending(play(id, unsent));
         const second = await attempt(next, run.id);
         expect([second.code ?? second.result, sent.length]).toEqual([play === LOOP ? 'PLAY_THREW' : null, 1]);
         const [operation, ...more] = await next.store.report.operationsOfRun(run.no, 9);
@@ -70,22 +75,14 @@ describe('a write in doubt whose play tries again by itself', () => {
     'DOUBT-LOOP-1',
     'lets an equal one that is meant go out once somebody has said what became of it',
     async () => {
-      const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
-      const dir = testFolder();
-      const workspace = await openTest(dir, { tools: [tool] });
-      const run = await queued(
-        workspace,
-        `async (ctx) => {
+      const { run, sent, next } = await killedAfterSending(`async (ctx) => {
         const told = [];
         for (const id of ['first', 'second'])
           try { told.push((await ctx.tools.execute({ id, tool: 'acme.send', input: { to: 'ada' } })).data); }
           catch (error) { told.push(error.code); }
         if (told.includes('IN_DOUBT')) throw new Error(told.join());
         return told;
-      }`,
-      );
-      await crash(workspace, run.id, (write) => write.kind === 'receipt');
-      const next = await openTest(dir, { tools: [tool], clock: laterClock() });
+      }`);
       const second = await attempt(next, run.id);
       expect(second.outcome).toMatchObject({ error: { message: expect.stringContaining('IN_DOUBT,IN_DOUBT') } });
       const [operation] = await next.store.report.operationsOfRun(run.no, 9);
@@ -96,29 +93,16 @@ describe('a write in doubt whose play tries again by itself', () => {
   );
 
   verifies('DOUBT-LABEL-1', 'whose label and input both vary is refused, not sent a second time', async () => {
-    const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
-    const dir = testFolder();
-    const workspace = await openTest(dir, { tools: [tool] });
-    const run = await queued(
-      workspace,
-      `async (ctx) => {
+    const { run, sent, next } = await killedAfterSending(`async (ctx) => {
         const now = Math.random();
         return (await ctx.tools.execute({ id: 'm' + now, tool: 'acme.send', input: { now } })).data;
-      }`,
-    );
-    await crash(workspace, run.id, (write) => write.kind === 'receipt');
-    const next = await openTest(dir, { tools: [tool], clock: laterClock() });
+      }`);
     expect([(await attempt(next, run.id)).code, sent.length]).toEqual(['NON_DETERMINISTIC', 1]);
   });
 });
 
 verifies('DOUBT-RERUN-1', 'a doubt that a rerun has settled by sending cannot be said to be not done', async () => {
-  const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
-  const dir = testFolder();
-  const workspace = await openTest(dir, { tools: [tool] });
-  const run = await queued(workspace, SEND);
-  await crash(workspace, run.id, (write) => write.kind === 'receipt');
-  const next = await openTest(dir, { tools: [tool], clock: laterClock() });
+  const { run, sent, next } = await killedAfterSending(SEND);
   expect((await attempt(next, run.id)).code).toBe('IN_DOUBT');
   const [operation] = await next.store.report.operationsOfRun(run.no, 9);
   const call = operation?.callId ?? '';

@@ -18,14 +18,13 @@ export interface CountedTool {
 type Parts = Partial<Omit<FunctionTool<AnyInput>, 'run' | 'request'>>;
 type Run = FunctionTool<AnyInput>['run'];
 
+const FIND = { id: 'acme.find', effect: 'read', input: { type: 'object' }, cost: { credits: 1 } } as const;
+
 /** A function tool that says what it was asked: the ledger of a test. One credit a call unless told otherwise. */
 export function countedTool(parts: Parts = {}, run: Run = (input) => ({ got: input })): CountedTool {
   const sent: CountedTool['sent'] = [];
   const tool = defineTool<AnyInput>({
-    id: 'acme.find',
-    effect: 'read',
-    input: { type: 'object' },
-    cost: { credits: 1 },
+    ...FIND,
     ...parts,
     run: (input, context) => {
       sent.push({ input, operationKey: context.operationKey });
@@ -102,10 +101,7 @@ export function batchedTool(
 ): BatchedTool {
   const sent: BatchedTool['sent'] = [];
   const tool = defineTool<AnyInput>({
-    id: 'acme.find',
-    effect: 'read',
-    input: { type: 'object' },
-    cost: { credits: 1 },
+    ...FIND,
     ...parts,
     batch: {
       maxSize,

@@ -84,7 +84,7 @@ function timingLines(timings: TimingsJson): string[] {
       shownSeconds(total / 1000),
     ]),
   );
-  if (rows.length === 0) return ['  No time of calls is recorded: no attempt that made any has ended yet.'];
+  if (rows.length === 0) return ['  No time of calls is recorded yet.'];
   return tableLines(['  tool', 'phase', 'calls', 'p50 ms', 'p95 ms', 'max ms', 'in all'], rows);
 }
 
