@@ -242,6 +242,9 @@ export const REQUIREMENTS = {
     'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
+  'WRITE-LOOP-1':
+    'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered or refused.',
+  'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
   'PACE-LEARN-1':
     'A limit that is declared too wide, or not at all, is learnt from its refusals, and used to about 90% with few more of them.',
   'PACE-LEARN-2':

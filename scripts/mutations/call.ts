@@ -269,4 +269,18 @@ export const CALL: readonly Mutation[] = [
     to: 'refresh: refresh === true,',
     why: 'force of older plays does nothing',
   },
+  {
+    breaks: ['WRITE-LOOP-1'],
+    file: 'call/acquire.ts',
+    from: 'return operationKey === undefined ? question : { ...question, operationKey };',
+    to: 'return question;',
+    why: "a play's own retry of a keyed write that was done does it twice",
+  },
+  {
+    breaks: ['WRITE-LOOP-1'],
+    file: 'call/unsure-writes.ts',
+    from: 'operationKey === undefined || settled.has(operationKey)',
+    to: 'operationKey === undefined',
+    why: 'after a crash a second message that is meant is never sent',
+  },
 ];

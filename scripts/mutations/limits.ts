@@ -52,6 +52,13 @@ export const LIMITS: readonly Mutation[] = [
     why: 'a row that could park fails',
   },
   {
+    breaks: ['CALL-UNSENT-1'],
+    file: 'call/execute.ts',
+    from: "source: ended?.source ?? 'unsent',",
+    to: "source: ended?.source ?? 'live',",
+    why: 'what nobody was asked is counted as bought',
+  },
+  {
     breaks: ['PACE-FAIR-1'],
     file: 'governor/lanes.ts',
     from: '      this.#turns.shift();\n      this.#turns.push(lane);',

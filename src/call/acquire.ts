@@ -1,7 +1,7 @@
 import { Halted } from '../scope/index.ts';
 import type { CallsheetError, JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
-import { batchOf, type Failure, type Job } from '../tool/index.ts';
+import { batchOf, type CatalogueTool, type Failure, type Job } from '../tool/index.ts';
 import { type Answer, rawOf } from './answer.ts';
 import { keptPart } from './batch-answer.ts';
 import { buyInBatch } from './batch-buy.ts';
@@ -18,7 +18,7 @@ import type { MadeWrite, Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
 import { madeAlready, madeBefore, madeOther } from './made-write.ts';
 import { pointedAnswer } from './pointer.ts';
-import type { Question } from './question.ts';
+import { operationKeyOf, type Question } from './question.ts';
 import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 import { changedWrite, otherWriteHere } from './same-write.ts';
 import type { SourceRuns } from './source-run.ts';
@@ -183,7 +183,10 @@ async function buy(run: CallRun, question: Question, before = begun(run, questio
   const isBatched = batchOf(question.tool) !== undefined;
   const bought = await (isBatched ? buyInBatch(run, question, before) : deliver(run, question, before));
   if ('answer' in bought) return bought;
-  if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
+  if (!bought.answered) {
+    noteUnsure(run, question, bought);
+    throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
+  }
   const write = receiptWrite(run, question, bought);
   try {
     await keepAnswer(run, question, [write]);
@@ -196,6 +199,30 @@ async function buy(run: CallRun, question: Question, before = begun(run, questio
 
 function begun(run: CallRun, question: Question): OperationRecord | undefined {
   return run.journal.takeOperation(question.scope.place, question.callId);
+}
+
+/** A play that asks again for a keyed write which may have been done gets the same operation. */
+function retried(run: CallRun, question: Question): Question {
+  const { tool, scope, inputDigest } = question;
+  if (!isSentAlone(tool)) return question;
+  const operationKey = run.journal.unsure.take(scope.place, { tool: tool.id, inputDigest });
+  return operationKey === undefined ? question : { ...question, operationKey };
+}
+
+function noteUnsure(
+  run: CallRun,
+  question: Question,
+  { failure, refusals }: { failure: Failure; refusals: number },
+): void {
+  const { tool, scope, inputDigest, site } = question;
+  if (site === undefined || failure.ending !== 'ambiguous' || !isSentAlone(tool)) return;
+  const operationKey = operationKeyOf(run, question, refusals);
+  run.journal.unsure.add(scope.place, { tool: tool.id, inputDigest, operationKey });
+}
+
+/** The key of a batch is that of all its members. */
+function isSentAlone(tool: CatalogueTool): boolean {
+  return tool.sendsIdempotencyKey && batchOf(tool) === undefined && tool.definition.async === undefined;
 }
 
 /** A write goes out unless an earlier attempt may have sent it, or sent another one from here. */
@@ -211,9 +238,9 @@ async function write(run: CallRun, question: Question): Promise<Found> {
     if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
-    return buy(run, question, cursorOf(run, question));
+    return buy(run, retried(run, question), cursorOf(run, question));
   }
-  if (before.state === 'retrying') return buy(run, question, before);
+  if (before.state === 'retrying') return buy(run, retried(run, question), before);
   const settled = await settledIntent(run, question, before);
   if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
   if (settled.status === 'done') return complete(run, question, settled.data);
@@ -230,7 +257,7 @@ function likeDoubted(question: Question, { callId, label }: MadeWrite): NotAnswe
     `The same write of '${label}' may have been done, and nobody knows what became of it.`,
   );
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
-  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'live' });
+  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
 }
 
 /** What a write in doubt may have cost is not unknown any more. */
@@ -257,7 +284,7 @@ function cursorOf(run: CallRun, { scope, callId, tool, refreshed }: Question): O
 /** How a write ends that was made before. */
 function unsent(error: CallsheetError): NotAnswered {
   const failure: Failure = { ending: 'rejected', message: error.message, error };
-  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'source_run' });
+  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
 }
 
 /** Ends a call with what somebody says was done. */

@@ -60,7 +60,7 @@ async function failed(run: CallRun, question: Question, error: unknown): Promise
   if (ended === undefined && !(error instanceof ToolExecutionError)) return told;
   await journalFailure(run, question, {
     outcome: 'failed',
-    source: ended?.source ?? 'live',
+    source: ended?.source ?? 'unsent',
     receiptId: ended?.receiptId ?? null,
     credits: 0,
     durationMs: Math.round(ended?.durationMs ?? 0),

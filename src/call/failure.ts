@@ -197,6 +197,12 @@ export function thawError(text: string): CallsheetError {
   }
 }
 
+/** True for a kept failure of a keyed write, or a read, that may have been done and may be asked for again. */
+export function isAmbiguousFailure(frozen: string): boolean {
+  const { type, details } = JSON.parse(frozen) as FrozenError;
+  return type === 'transient' && details.ending === 'ambiguous';
+}
+
 /** True for a kept failure that stands until somebody resolves it: what may have been done is not done again unasked. */
 export function isFinalFailure(frozen: string): boolean {
   return (JSON.parse(frozen) as FrozenError).type === 'doubt';

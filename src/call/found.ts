@@ -1,4 +1,5 @@
 import type { AnswerSource } from '../sdk/index.ts';
+import type { CallSource } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { Reading } from './contract.ts';
@@ -18,14 +19,14 @@ export class NotAnswered extends Error {
   readonly failure: Failure;
   readonly tries: number;
   readonly durationMs: number;
-  readonly source: AnswerSource;
+  readonly source: CallSource;
   /** How often the provider has definitely refused it. */
   readonly refusals: number;
   /** Where the provider answered, but not this question: the receipt that says so. */
   readonly receiptId: number | null;
   constructor(
     failure: Failure,
-    facts: { tries: number; refusals: number; durationMs: number; source: AnswerSource; receiptId?: number },
+    facts: { tries: number; refusals: number; durationMs: number; source: CallSource; receiptId?: number },
   ) {
     super(failure.message);
     this.failure = failure;

@@ -1,6 +1,7 @@
 import type { Digest, Gate, Place } from '../scope/index.ts';
 import type { CallEntry, CallReads, OperationRecord, StoredReceipt } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
+import { UnsureWrites } from './unsure-writes.ts';
 
 /** What a call has paid for in an earlier attempt, and how much of that its run has settled. */
 export interface Paid {
@@ -46,6 +47,7 @@ export class Journal {
   /** Writes that ended in doubt in this attempt, by place. */
   readonly #doubts = new Map<string, MadeWrite[]>();
   readonly #waiting = new WeakMap<Gate, { count: number }>();
+  readonly unsure = new UnsureWrites();
 
   constructor(reads: CallReads, runNo: number) {
     this.#reads = reads;
@@ -73,6 +75,7 @@ export class Journal {
       const entries = (journal.get(ordinal) ?? []).filter((entry) => !this.#isPaidAfterAll(entry));
       const { standing, again } = divided(entries, { known, retryFailed });
       await this.#takePaid(again);
+      this.unsure.load({ datasetNo, ordinal }, standing, known);
       const left = leftOf(standing, { known, again, isPaid: (callId) => this.#unsettled.has(callId) });
       this.#places.set(`${datasetNo}:${ordinal}`, left);
       for (const operation of left.open.values())
@@ -82,6 +85,7 @@ export class Journal {
 
   forget(place: Place): void {
     this.#doubts.delete(`${place.datasetNo}:${place.ordinal}`);
+    this.unsure.forget(place);
     if (this.#places.size > 0) this.#places.delete(`${place.datasetNo}:${place.ordinal}`);
   }
 

@@ -26,6 +26,8 @@ export interface Question {
   /** Only receipts recorded at or after this instant (ms). */
   readonly notBefore: number | undefined;
   readonly timeoutMs: number;
+  /** Of a keyed write that an equal failed call may have done: the key which that one went out under. */
+  readonly operationKey?: string;
   /** Of a write: what has come of it since proves that it was done, if it was begun. */
   readonly proved?: boolean;
 }
@@ -148,6 +150,8 @@ function receiptHead(tool: CatalogueTool, version: string): string {
  */
 export function operationKeyOf(run: CallRun, question: Question, refusals: number): string {
   const { scope, callId, effect, refreshed } = question;
+  // A definite refusal says that it was not done: what goes out then has a key of its own.
+  if (question.operationKey !== undefined && refusals === 0) return question.operationKey;
   const begunBy = effect === 'write' && !refreshed ? run.source?.beganIn(scope.place, callId) : undefined;
   return operationKeyFor(begunBy ?? run.runId, refusals, [subjectOf(question)]);
 }

@@ -37,7 +37,9 @@ export async function replay(run: CallRun, question: Question, entry: CallEntry)
     );
   const raw = rawOf(answer);
   const { receiptKey } = answer;
-  const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
+  // What was answered had gone out: only failures are unsent.
+  const from = source === 'unsent' ? 'journal' : source;
+  const facts = { source: from, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
   return new CallResult({ tool, reading: readKept(run, question, { raw, receiptId: answer.receiptId }), raw, facts });
 }
 

@@ -44,6 +44,7 @@ function callsText(calls: RunReport['calls']): string {
   const parts = [`${shownNumber(calls.live)} live`, `${shownNumber(calls.receipt)} from receipts`];
   if (calls.coalesced > 0) parts.push(`${shownNumber(calls.coalesced)} coalesced`);
   if (calls.sourceRun > 0) parts.push(`${shownNumber(calls.sourceRun)} from the source run`);
+  if (calls.unsent > 0) parts.push(`${shownNumber(calls.unsent)} not sent`);
   if (calls.journal > 0) parts.push(`${shownNumber(calls.journal)} replayed`);
   if (calls.failed > 0) parts.push(`${shownNumber(calls.failed)} failed`);
   return parts.join(', ');

@@ -5,6 +5,7 @@ export interface ToolCounts {
   coalesced: number;
   sourceRun: number;
   journal: number;
+  unsent: number;
   hits: number;
   noResult: number;
   failed: number;
@@ -40,6 +41,7 @@ export class CallCounters {
     else if (call.source === 'receipt') counts.receipt++;
     else if (call.source === 'coalesced') counts.coalesced++;
     else if (call.source === 'source_run') counts.sourceRun++;
+    else if (call.source === 'unsent') counts.unsent++;
     if (call.outcome === 'completed') counts.hits++;
     else if (call.outcome === 'no_result') counts.noResult++;
     else counts.failed++;
@@ -78,6 +80,7 @@ export class CallCounters {
         coalesced: 0,
         sourceRun: 0,
         journal: 0,
+        unsent: 0,
         hits: 0,
         noResult: 0,
         failed: 0,

@@ -27,6 +27,8 @@ export interface ToolCallsJson {
   readonly receipt: number;
   readonly coalesced: number;
   readonly sourceRun: number;
+  /** Refused before anything went out. */
+  readonly unsent: number;
   readonly hits: number;
   readonly noResult: number;
   readonly failed: number;
@@ -59,6 +61,8 @@ export interface RunReport {
     readonly receipt: number;
     readonly coalesced: number;
     readonly sourceRun: number;
+    /** Refused before anything went out: a limit that was used up, say, or a write that was made already. */
+    readonly unsent: number;
     /** Replayed from this run's own journal in the latest attempt; 0 once the process that did it has gone. */
     readonly journal: number;
     readonly failed: number;
@@ -111,6 +115,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       receipt: sum((calls) => calls.receipt),
       coalesced: sum((calls) => calls.coalesced),
       sourceRun: sum((calls) => calls.sourceRun),
+      unsent: sum((calls) => calls.unsent),
       journal: live?.journal ?? 0,
       failed: sum((calls) => calls.failed),
       byTool,
@@ -169,6 +174,7 @@ const NONE: ToolCallsJson = {
   receipt: 0,
   coalesced: 0,
   sourceRun: 0,
+  unsent: 0,
   hits: 0,
   noResult: 0,
   failed: 0,
@@ -179,6 +185,7 @@ const FIELD_OF_SOURCE = {
   receipt: 'receipt',
   coalesced: 'coalesced',
   source_run: 'sourceRun',
+  unsent: 'unsent',
   journal: 'live',
 } as const;
 

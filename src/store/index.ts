@@ -23,6 +23,7 @@ export type {
   BoundaryEntry,
   BoundaryKind,
   CallEntry,
+  CallSource,
   FrameRecord,
   Instant,
   JsonText,

@@ -1,8 +1,8 @@
 import type { Digest, Fence, Place } from '../scope/index.ts';
-import type { AnswerSource } from '../sdk/index.ts';
 import type {
   BoundaryEntry,
   CallEntry,
+  CallSource,
   FrameRecord,
   Instant,
   JsonText,
@@ -290,7 +290,7 @@ export interface LegCounts {
 
 export interface ToolTotals {
   readonly tool: string;
-  readonly source: AnswerSource;
+  readonly source: CallSource;
   readonly outcome: CallEntry['outcome'];
   /** Column and steps the calls were made from. */
   readonly path: string;

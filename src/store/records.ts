@@ -72,6 +72,9 @@ export interface StoredReceipt extends Omit<NewReceipt, 'raw' | 'input'> {
   readonly rawBytes: number;
 }
 
+/** Where a call's end came from: `unsent` where nothing went out, since it was refused before. */
+export type CallSource = AnswerSource | 'unsent';
+
 /** How a call of a run ended: a journal entry. */
 export interface CallEntry {
   readonly callId: Digest;
@@ -80,7 +83,7 @@ export interface CallEntry {
   readonly label: string;
   readonly tool: string;
   readonly outcome: 'completed' | 'no_result' | 'failed';
-  readonly source: AnswerSource;
+  readonly source: CallSource;
   readonly receiptId: number | null;
   /** What the call cost this run. */
   readonly credits: number;

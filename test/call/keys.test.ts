@@ -129,7 +129,7 @@ describe('a write', () => {
 
 describe('the idempotency key', () => {
   verifies('KEY-OPERATION-1', 'of a shared read is that of the question, of a write that of the call', async () => {
-    const provider = await testProvider((response) => json(response, 500, {}));
+    const provider = await testProvider((response) => json(response, 400, {}));
     const http = (id: string, effect: 'read' | 'write') =>
       defineTool({
         id,

@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import { crash } from '../harness/crash.ts';
+import { callsOf } from '../harness/rerun.ts';
 import { countedTool, endsAs } from '../harness/tools.ts';
-import { openTest, queued, testFolder } from '../harness/workspace.ts';
+import { openTest, queued, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const MINUTE_MS = 61_200;
@@ -143,4 +144,12 @@ describe('a long wait for a provider', () => {
       expect((at[0] ?? Number.NaN) - (asked[1] ?? 0)).toBeLessThan(1_000);
     },
   );
+
+  verifies('CALL-UNSENT-1', 'beyond providerMaxWait is no live call: nothing went out', async () => {
+    const { tool, sent } = countedTool({ limits: { rate: [{ calls: 2, per: '1d' }] } }, (input) => input.n);
+    const workspace = await openTest(testFolder(), { tools: [tool] });
+    const { run } = await runPlay(workspace, play(3));
+    expect(sent).toHaveLength(2);
+    expect(await callsOf(workspace, run)).toMatchObject({ live: 2, unsent: 1, failed: 1 });
+  });
 });

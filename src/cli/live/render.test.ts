@@ -35,6 +35,7 @@ const counts = {
   receipt: 3,
   coalesced: 0,
   sourceRun: 0,
+  unsent: 0,
   journal: 0,
   hits: 310,
   noResult: 190,
@@ -133,7 +134,7 @@ describe('the live view', () => {
       { event: 'paid', count: 1 },
     ];
     const line = liveLines(snapshot({ waited: { wakeAt: 61_500, events } }), 200).at(-1);
-    expect(line).toMatch(/^waiting for 'approved' \(3\), 'paid' until \d\d:\d\d:\d\d \(1\.5 s\)$/);
+    expect(line).toMatch(/^waiting for 'approved' \(3\), 'paid', and until \d\d:\d\d:\d\d \(1\.5 s\) at most$/);
     expect(plainLines(snapshot({ waited: { wakeAt: null, events } }))[0]).toMatch(
       /; waiting for 'approved' \(3\), 'paid'$/,
     );

@@ -135,8 +135,10 @@ function costText({ calls, credits }: RunProgress): string {
     `${shownNumber(sum((one) => one.receipt))} from receipts`,
   ];
   const coalesced = sum((one) => one.coalesced);
+  const unsent = sum((one) => one.unsent);
   const journal = sum((one) => one.journal);
   if (coalesced > 0) parts.push(`${shownNumber(coalesced)} coalesced`);
+  if (unsent > 0) parts.push(`${shownNumber(unsent)} not sent`);
   if (journal > 0) parts.push(`${shownNumber(journal)} replayed`);
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
   const reserved = credits.reserved > 0 ? `, ${shownNumber(credits.reserved)} reserved` : '';
@@ -160,7 +162,9 @@ function waitTexts({ progress, waited, at }: LiveSnapshot): string[] {
 function waitedTexts({ events, wakeAt }: Waited, now: number): string[] {
   if (events.length === 0 && wakeAt === null) return [];
   const until = wakeAt === null ? '' : untilText(wakeAt, now);
-  return [`waiting${events.length === 0 ? '' : ` for ${eventsText(events)}`}${until}`];
+  if (events.length === 0) return [`waiting${until}`];
+  // A sleep may end before any of the events does, so that the instant is not theirs.
+  return [`waiting for ${eventsText(events)}${wakeAt === null ? '' : `, and${until} at most`}`];
 }
 
 function waitText(wait: RunWait, now: number): string {

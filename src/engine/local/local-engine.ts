@@ -185,7 +185,9 @@ function afterLapse(now: InHand): void {
 /** Whether the attempt made a call that no earlier one had made. */
 function hasCalled(view: AttemptView | undefined): boolean {
   const counts = [...(view?.counters.snapshot().values() ?? [])];
-  return counts.some(({ live, receipt, coalesced, sourceRun }) => live + receipt + coalesced + sourceRun > 0);
+  return counts.some(
+    ({ live, receipt, coalesced, sourceRun, unsent }) => live + receipt + coalesced + sourceRun + unsent > 0,
+  );
 }
 
 function interrupt(ending: Ending): void {
