@@ -96,7 +96,7 @@ function logName(account: string, { perMs, smooth }: WindowLimit): string {
 /**
  * Which slots a request gets, and what the log says afterwards. Pure.
  *
- * A slot is free at an instant where fewer than `calls` others count after `per` × 1.02 before it, in whatever order they
+ * A slot is free at an instant where fewer than `calls` others count after `per` × 1.018 before it, in whatever order they
  * were granted; slots ahead count too. While another asker is unserved nobody holds more than an equal share.
  */
 function grantSlots(view: RateView, request: RateRequest, isGone: (asker: string) => boolean) {

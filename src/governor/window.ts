@@ -5,10 +5,10 @@
  * Does not own: who gets a slot (lanes), what other processes use (shared-window).
  *
  * Invariants
- *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.02 never exceeds `calls`.
- *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.5%; up to 1% where that is under a
+ *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.018 never exceeds `calls`.
+ *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.3%; up to 0.8% where that is under a
  *     millisecond) before the real one: any `calls` + 1 dispatches in a row span at least `per` × 1.015 (1.01). Without
- *     that allowance the lateness of timers would add up and eat the 2%.
+ *     that allowance the lateness of timers would add up and eat the margin.
  *  3. Logged instants never go backwards.
  *  4. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
  *     arrive later than they went out by more than the margin: each counts from when as many answers had come, and until
@@ -44,12 +44,12 @@ export interface WindowLimit {
   readonly smooth: boolean;
 }
 
-/** Two percent for what happens to a request between us and the provider's counter. */
-export const MARGIN = 1.02;
+/** For what happens to a request between us and the provider's counter, and so that 98% are left where a process dies. */
+export const MARGIN = 1.018;
 
 /** Lateness of a timer, in milliseconds, that is not added to the window. */
 export function slackOf(perMs: number): number {
-  return Math.max(perMs * 0.005, Math.min(perMs * 0.01, 1));
+  return Math.max(perMs * 0.003, Math.min(perMs * 0.008, 1));
 }
 
 /** How much of the window the first requests may arrive late by. */
