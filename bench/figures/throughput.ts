@@ -4,6 +4,7 @@ import { type Bench, type Figure, medianOf } from '../figure.ts';
 import type { Figures } from '../meter.ts';
 import { runProbe } from '../probe.ts';
 import type { ProductResult } from '../probes/product.ts';
+import type { ThinOptions } from '../probes/thin.ts';
 import { SMALL_ROWS, type Subject, writeSubject } from '../subject.ts';
 
 const ROWS = 100_000;
@@ -13,6 +14,7 @@ interface Round {
   readonly bare: Figures;
   readonly cold: ProductResult;
   readonly statements: Figures;
+  readonly thin: Figures;
   readonly warm: ProductResult;
   readonly fromCsv: ProductResult;
 }
@@ -45,6 +47,20 @@ export async function throughput(bench: Bench): Promise<readonly Figure[]> {
       unit: '%',
       least: 50,
       from: { cold, statements: pace('statements'), statementsCpuMicros: cpuMicros('statements') },
+    },
+    {
+      name: 'the same',
+      against: "the product's store, no play",
+      value: 100 * times('cold', 'thin'),
+      unit: '%',
+      from: { cold, thin: pace('thin'), thinCpuMicros: cpuMicros('thin') },
+    },
+    {
+      name: "calls a second of the product's store, no play",
+      against: 'bare grouped SQLite inserts',
+      value: 100 * times('thin', 'bare'),
+      unit: '%',
+      from: { thin: pace('thin'), bare: pace('bare'), ofStatements: 100 * times('thin', 'statements') },
     },
     {
       name: 'warm rerun, rows a second',
@@ -87,12 +103,17 @@ async function round(
   await writeSubject(dir, subject);
   const cold = await runProbe<ProductResult>('product', { dir });
   const statements = await runProbe<Figures>('statements', { path: join(place(), 'same.db'), log });
+  const thin = await runProbe<Figures>('thin', {
+    path: join(place(), 'thin.db'),
+    calls,
+    pool: GROUP,
+  } satisfies ThinOptions);
   const warm = await runProbe<ProductResult>('product', { dir });
   if (cold.calls !== calls || warm.calls !== 0) throw new Error(`${cold.calls} and ${warm.calls} calls were made.`);
   const csv = place();
   await writeSubject(csv, { ...subject, source: 'csv' });
   const fromCsv = await runProbe<ProductResult>('product', { dir: csv });
-  return { bare, cold, statements, warm, fromCsv };
+  return { bare, cold, statements, thin, warm, fromCsv };
 }
 
 /** One run whose statements are kept, to be executed again without the product around them. */
