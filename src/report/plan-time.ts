@@ -13,8 +13,8 @@ interface Load {
   readonly rates: readonly RateLimit[];
 }
 
-/** Windows are kept a little longer than declared, against jitter on the way. */
-const MARGIN = 1.02;
+/** The governor keeps windows so much longer than declared, against jitter on the way. */
+const MARGIN = 1.018;
 
 /** Seconds that the calls take at the declared rates, as long as the account that takes longest, and whether there are any. */
 export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experience): PlanSeconds {
