@@ -1,6 +1,6 @@
 import { CallsheetError, type HttpRequestSpec, type HttpTool } from '../sdk/index.ts';
 import { definitionRefusal } from './definition.ts';
-import { baseUrlOf, targetUrl } from './http-url.ts';
+import { type HttpBase, targetOf } from './http-url.ts';
 import type { CatalogueTool, Operation } from './port.ts';
 import type { SecretReader } from './secret-reader.ts';
 
@@ -21,17 +21,12 @@ export interface HttpRequest {
  * Asks the tool for its request and fills in what it left open. Reads secrets, so it belongs into the transport.
  * Throws what `request` throws, and `TOOL_DEFINITION_INVALID` where its result cannot be sent.
  */
-export function prepareRequest(
-  operation: Operation,
-  secrets: SecretReader,
-  sandboxUrl: string | undefined,
-): HttpRequest {
+export function prepareRequest(operation: Operation, secrets: SecretReader, base: HttpBase | undefined): HttpRequest {
   const { tool, input } = operation;
-  const base = baseUrlOf(tool, sandboxUrl);
   const definition = tool.definition as unknown as HttpTool<unknown>;
-  const spec: unknown = definition.request({ input, secret: (name) => secrets.read(name), baseUrl: base });
+  const spec: unknown = definition.request({ input, secret: (name) => secrets.read(name), baseUrl: base?.text });
   if (!isSpec(spec)) throw refusal(tool, 'must return an object with a `url`; a promise cannot be used');
-  const url = targetUrl(spec, tool, base);
+  const { origin, path, search } = targetOf(spec, tool, base);
   const method = methodOf(spec, tool);
   const headers = new HeaderList(tool);
   for (const [name, value] of Object.entries(spec.headers ?? {})) headers.add(name, value);
@@ -40,11 +35,11 @@ export function prepareRequest(
   if (!headers.has('user-agent')) headers.set('user-agent', 'callsheet');
   return {
     method,
-    origin: url.origin,
-    path: `${url.pathname}${url.search}`,
+    origin,
+    path: `${path}${search}`,
     headers: headers.flat(),
     body,
-    label: `${method} ${url.origin}${url.pathname}`,
+    label: `${method} ${origin}${path}`,
   };
 }
 

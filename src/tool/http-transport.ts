@@ -7,6 +7,7 @@ import { openHttpClient } from './http-client.ts';
 import { endingOfStatus } from './http-ending.ts';
 import type { Exchanged, HttpBreak, HttpResponse } from './http-exchange.ts';
 import { type HttpRequest, prepareRequest } from './http-request.ts';
+import { httpBases } from './http-url.ts';
 import { keptHeaders, requestIdOf } from './kept-headers.ts';
 import type { Delivered, Failure, Operation, ReadSecret, Transport } from './port.ts';
 import { type Redactor, redactorOf } from './redaction.ts';
@@ -31,6 +32,7 @@ const EXCERPT_WINDOW = 65_536;
 export function httpTransport(options: HttpTransportOptions): Transport {
   const { readSecret, sandboxUrl, clock = systemClock, connections } = options;
   const client = openHttpClient({ clock, connections });
+  const baseOf = httpBases(sandboxUrl);
   return {
     send(operation) {
       const { tool, signal, timeoutMs, permit } = operation;
@@ -38,7 +40,7 @@ export function httpTransport(options: HttpTransportOptions): Transport {
       const secrets = new SecretReader(tool, readSecret);
       let request: HttpRequest;
       try {
-        request = prepareRequest(operation, secrets, sandboxUrl);
+        request = prepareRequest(operation, secrets, baseOf(tool));
       } catch (thrown) {
         const facts = { tool, secrets, ending: 'rejected', where: '`request`', code: 'TOOL_THREW' } as const;
         return Promise.resolve(thrownFailure(thrown, facts));

@@ -3,10 +3,7 @@ import { definitionRefusal } from './definition.ts';
 import type { CatalogueTool } from './port.ts';
 
 /** The base below which an account's requests go: the sandbox's part for its provider, or the configured `baseUrl`. */
-export function baseUrlOf(
-  { id, provider, account }: CatalogueTool,
-  sandboxUrl: string | undefined,
-): string | undefined {
+function baseUrlOf({ id, provider, account }: CatalogueTool, sandboxUrl: string | undefined): string | undefined {
   if (account.mode !== 'sandbox') return account.baseUrl;
   if (sandboxUrl !== undefined) return `${sandboxUrl.replace(/\/+$/, '')}/${encodeURIComponent(provider)}`;
   throw new CallsheetError(
@@ -19,32 +16,75 @@ export function baseUrlOf(
   );
 }
 
+/** What the requests of an account go below, taken apart once. */
+export interface HttpBase {
+  /** As the author's `request` sees it. */
+  readonly text: string;
+  readonly origin: string;
+  /** Its path, and all of it, without a slash at the end. */
+  readonly path: string;
+  readonly prefix: string;
+}
+
+/** The parts of a URL that a request goes to. */
+export interface HttpTarget {
+  readonly origin: string;
+  readonly path: string;
+  /** With its question mark; empty where there is no query. */
+  readonly search: string;
+}
+
+/** Takes bases apart and remembers them: one for each tool, as long as a transport lives. */
+export function httpBases(sandboxUrl: string | undefined): (tool: CatalogueTool) => HttpBase | undefined {
+  const known = new Map<CatalogueTool, HttpBase | undefined>();
+  return (tool) => {
+    if (known.has(tool)) return known.get(tool);
+    const text = baseUrlOf(tool, sandboxUrl);
+    const base = text === undefined ? undefined : baseOf(text);
+    known.set(tool, base);
+    return base;
+  };
+}
+
+function baseOf(text: string): HttpBase {
+  const { href, origin, pathname } = new URL(text);
+  return { text, origin, path: withoutSlash(pathname), prefix: withoutSlash(href) };
+}
+
+function withoutSlash(text: string): string {
+  return text.replace(/\/+$/, '');
+}
+
 /**
- * The URL that a request goes to.
+ * Where a request goes to.
  *
  * A path is joined to the base. The origin of an absolute URL is replaced by the base, whose own path stays in front,
  * unless the URL is below the base already. The query is appended; null and undefined are left out.
  * Throws `TOOL_DEFINITION_INVALID`; no message repeats the URL, which may hold a secret.
  */
-export function targetUrl(spec: HttpRequestSpec, tool: CatalogueTool, base: string | undefined): URL {
+export function targetOf(spec: HttpRequestSpec, tool: CatalogueTool, base: HttpBase | undefined): HttpTarget {
   const refuse = (problem: string): CallsheetError =>
     definitionRefusal(`Tool ${tool.id}: \`request\``, problem, tool.id);
   if (typeof spec.url !== 'string' || spec.url === '') throw refuse('returned no `url`');
-  const text = /^[a-z][a-z0-9+.-]*:/i.test(spec.url) ? placed(spec.url, base) : joined(spec.url, base);
+  const isAbsolute = /^[a-z][a-z0-9+.-]*:/i.test(spec.url);
+  const text = isAbsolute ? spec.url : joined(spec.url, base?.text);
   if (text === undefined)
     throw refuse(
       `returned a path, and provider ${tool.provider} has no base URL; return an absolute URL or set providers.${tool.provider}.baseUrl`,
     );
-  if (!URL.canParse(text)) throw refuse('returned a `url` that is none');
-  const url = new URL(text);
+  const url = URL.parse(text);
+  if (url === null) throw refuse('returned a `url` that is none');
+  const { search, query } = { search: url.search, query: spec.query };
+  const whole = query === undefined ? search : withQuery(search, query, refuse);
+  if (base !== undefined && !isBelow(url.href, base.prefix)) {
+    if (!isAbsolute) throw refuse("returned a path that leaves its provider's base URL");
+    return { origin: base.origin, path: `${base.path}${url.pathname}`, search: whole };
+  }
   if (url.protocol !== 'https:' && url.protocol !== 'http:')
     throw refuse('returned a `url` that is neither http nor https');
   if (url.username !== '' || url.password !== '')
     throw refuse('returned a `url` with a user name or password; send them in a header');
-  if (base !== undefined && !isBelow(url.href, new URL(base).href))
-    throw refuse("returned a path that leaves its provider's base URL");
-  if (spec.query !== undefined) url.search = withQuery(url.search, spec.query, refuse);
-  return url;
+  return { origin: url.origin, path: url.pathname, search: whole };
 }
 
 function joined(path: string, base: string | undefined): string | undefined {
@@ -52,14 +92,8 @@ function joined(path: string, base: string | undefined): string | undefined {
   return path.startsWith('?') ? `${base}${path}` : `${base}/${path.replace(/^\//, '')}`;
 }
 
-function placed(absolute: string, base: string | undefined): string {
-  if (base === undefined || !URL.canParse(absolute)) return absolute;
-  const url = new URL(absolute);
-  return isBelow(url.href, new URL(base).href) ? absolute : `${base}${url.pathname}${url.search}`;
-}
-
-function isBelow(href: string, base: string): boolean {
-  const prefix = base.replace(/\/+$/, '');
+/** `prefix` has no slash at its end. */
+function isBelow(href: string, prefix: string): boolean {
   return href.startsWith(prefix) && (href.length === prefix.length || '/?#'.includes(href.charAt(prefix.length)));
 }
 
@@ -73,7 +107,12 @@ function withQuery(
     if (value === null || value === undefined) continue;
     if (typeof value === 'object' || typeof value === 'function' || typeof value === 'symbol')
       throw refuse(`returned the query parameter ${name} as something that is no string, number or boolean`);
-    text += `${text === '' ? '?' : '&'}${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`;
+    text += `${text === '' ? '?' : '&'}${encoded(name)}=${encoded(String(value))}`;
   }
   return text;
+}
+
+/** As a URL writes it: an apostrophe, which `encodeURIComponent` leaves alone, too. */
+function encoded(text: string): string {
+  return encodeURIComponent(text).replaceAll("'", '%27');
 }

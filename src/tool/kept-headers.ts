@@ -54,9 +54,22 @@ export function keptHeaders(headers: Readonly<Record<string, string>>, redactor:
   const kept: Record<string, string> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || !(KEPT.has(name) || KEPT_FAMILIES.some((family) => name.startsWith(family)))) continue;
+    if (value === undefined || !isKept(name)) continue;
     kept[name] = redactor.text(value).slice(0, LONGEST_VALUE);
   }
+  return kept;
+}
+
+/** Names that were looked at before: every answer of a provider has the same. */
+const looked = new Map<string, boolean>();
+const MOST_LOOKED = 1_000;
+
+function isKept(name: string): boolean {
+  const known = looked.get(name);
+  if (known !== undefined) return known;
+  if (looked.size >= MOST_LOOKED) looked.clear();
+  const kept = KEPT.has(name) || KEPT_FAMILIES.some((family) => name.startsWith(family));
+  looked.set(name, kept);
   return kept;
 }
 
