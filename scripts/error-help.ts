@@ -94,6 +94,8 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   FETCH_INVALID: 'Mend the request as the message says; nothing was sent.',
   FETCH_FAILED: 'Check URL and network, then resume.',
   NON_DETERMINISTIC: 'Undo the change that the message names and resume, or start a new run: receipts are reused.',
+  PROCESS_ENDED:
+    'Take `process.exit` out of the play and its tools (return or throw instead), then `callsheet runs resume <run>`.',
   RUN_INTERRUPTED: '`callsheet runs resume <run>` goes on from here.',
   RUN_HELD: 'Wait for the other process, or stop it; the message names it.',
   RUN_NOT_RESUMABLE: '`callsheet runs show <run>` shows its result; start a new run to do it again.',

@@ -354,6 +354,7 @@ export const REQUIREMENTS = {
   'CLI-STDOUT-1': 'Data goes to stdout and everything else to stderr; with --json stdout is one JSON document.',
   'CLI-JSON-1': 'The JSON of run, runs list, runs show, plan and why has the shapes of the design, and is pinned.',
   'CLI-EXIT-1': 'The exit codes are those of the design.',
+  'CLI-ENDED-1': 'A play, a tool or a library that ends the process makes the command fail, and its run goes on later.',
   'CLI-ERROR-JSON-1': 'A failed command with --json prints error with code, message, details and next.',
   'CLI-HELP-1': 'Every command has help with examples.',
   'CLI-CONFIRM-1':

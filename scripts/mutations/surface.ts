@@ -11,6 +11,13 @@ export const SURFACE: readonly Mutation[] = [
     why: 'a command works in another workspace',
   },
   {
+    breaks: ['CLI-ENDED-1'],
+    file: 'cli/early-end.ts',
+    from: 'process.exitCode = 1;',
+    to: '',
+    why: 'a script takes half a run for a whole one',
+  },
+  {
     breaks: ['CLI-RECORDS-1'],
     file: 'cli/with-workspace.ts',
     from: '{ onUnusable: (error) => warn(call.terminal, error) }',

@@ -1,5 +1,6 @@
 import { CommanderError } from 'commander';
 import type { Clock } from '../scope/index.ts';
+import { onEarlyEnd } from './early-end.ts';
 import { buildProgram } from './program.ts';
 import { Terminal, type TextSink } from './terminal.ts';
 
@@ -17,7 +18,9 @@ export async function start(): Promise<void> {
   };
   stdout.on('error', onBrokenPipe);
   stderr.on('error', onBrokenPipe);
+  const ended = onEarlyEnd(terminal);
   const { exit, acted } = await main(argv.slice(2), terminal);
+  ended();
   process.exitCode = exit;
   if (!acted) return;
   const { systemClock } = await import('../scope/index.ts');

@@ -107,6 +107,7 @@ export const ERROR_CODES = {
   // runs
   NON_DETERMINISTIC: { exit: 1, means: 'On replay the play did something other than what is recorded.' },
   RUN_INTERRUPTED: { exit: 130, means: 'The run was interrupted and can be resumed.' },
+  PROCESS_ENDED: { exit: 1, means: 'A play, a tool or a library ended the process while a command was at work.' },
   RUN_HELD: { exit: 1, means: 'Another process is working on the run.' },
   RUN_NOT_RESUMABLE: { exit: 2, means: 'The run is finished; there is nothing to resume.' },
   CHILD_REFUSED: { exit: 1, means: 'A child play would be one of its own ancestors, too deep, or one too many.' },
