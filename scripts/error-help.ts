@@ -86,7 +86,7 @@ export const ERROR_HELP: Readonly<Record<ErrorCode, string>> = {
   IN_DOUBT:
     'Look with the provider whether it was done, and settle it as the message says; it is never repeated unasked.',
   WRITE_ALREADY_DONE:
-    'Keep the label and column of the write as they were; or send it again on purpose with `--resend`, or `--refresh=<tool>` on a rerun.',
+    'Another run of the same rows has made it, or code that has changed asks for it in another place: keep its label and column as they were; or send it again on purpose with `--resend`, or `--refresh=<tool>` on a rerun.',
   RERUN_EMPTY:
     'Nothing was started. `callsheet runs show <run>` and `callsheet runs export <run>` show what the rows are.',
   CALL_CANCELLED: '`callsheet runs resume <run>` goes on from here.',

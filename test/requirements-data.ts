@@ -234,6 +234,10 @@ export const REQUIREMENTS = {
   'JOB-HANDLE-2': 'A job whose handle the tool cannot read is kept, and polled once the tool is mended.',
   'JOB-PARK-1': 'A job that is polled rarely parks its row between two polls, whatever its effect.',
   'JOB-END-1': 'A job that is not done in time fails its call, and a later try asks for the same job.',
+  'JOB-BUDGET-1':
+    'Jobs that are open hold what they may cost: the budget is spent to the last credit and never beyond, over crashes and runs.',
+  'BUDGET-OWED-1':
+    'What a dead attempt has bought and not settled counts before anything else is bought, and holds nobody up for ever.',
   'JOB-CALLER-1': "With wait: 'caller' a job is only started, and the caller gets its handle as job_id.",
   'PACE-ACCOUNT-1': 'Limits belong to the provider account: all its tools and rows share them.',
   'PACE-FAIR-1': 'A huge run cannot starve a small one.',
@@ -241,10 +245,19 @@ export const REQUIREMENTS = {
   'PACE-GATE-1':
     'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
+  'PACE-SHARED-2':
+    'Processes on one workspace keep a declared concurrency together, equal shares of it each, and all of it where one is alone or killed.',
+  'PACE-LONG-1':
+    'A quota of longer than a minute is used to the last call: by one process, several at once, and one after another.',
+  'PACE-LONG-2': 'A kill takes at most what goes in 100 ms, and a thousandth, of a quota of longer than a minute.',
+  'PACE-ADAPTIVE-2':
+    'Where no concurrency is declared a declared rate is used after a few rounds of answers, however slow they are.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
   'WRITE-LOOP-1':
     'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered or refused.',
   'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
+  'PACE-EXHAUSTED-2':
+    'A provider that has refused every call for as long as providerMaxWait, naming no time, counts as exhausted until it takes one.',
   'PACE-LEARN-1':
     'A limit that is declared too wide, or not at all, is learnt from its refusals, and used to about 90% with few more of them.',
   'PACE-LEARN-2':
@@ -253,6 +266,7 @@ export const REQUIREMENTS = {
   'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
+  'BUDGET-TREE-2': 'Whichever run of a tree is resumed with more credits raises the limit of the tree.',
   'PACE-RESTART-1': 'A kill and a restart forget nothing of what was used of a limit, the shortest window included.',
   'PACE-LOST-1':
     'What may be missing of the shared limits, after a stop of the machine or in a damaged file, counts as used; it never stops a run.',
@@ -298,6 +312,9 @@ export const REQUIREMENTS = {
     'What somebody resolved as done is never written over; what was not done may be done again later.',
   'STORE-COPY-1': 'A rerun begins with the frames, sources and finished rows of its source, all or none.',
   'STORE-COPY-2': 'A rerun inherits what is in doubt in its source.',
+  'STORE-COPY-3': 'The reruns of a run, and reruns of those, are found from it.',
+  'STORE-OPERATIONS-4':
+    'How a call stands in other runs can be asked, told apart from what they only inherited; and all writes of a run with how they ended.',
 
   // 50-runs: rerun, changed code, pinned code
   'RERUN-EXACT-1':
@@ -313,6 +330,9 @@ export const REQUIREMENTS = {
   'RERUN-DOUBT-1':
     'A write that is in doubt in the source run stays in doubt in a rerun until it is resolved, and is not sent.',
   'RERUN-WRITE-1': 'A write that the source run has sent is never sent again by a rerun that was not asked to.',
+  'RERUN-WRITE-2':
+    'What one run of a family of reruns has sent, or may have, is not sent by another of them: its row fails and names that run.',
+  'RERUN-WRITE-3': 'A write in doubt cannot be said to be not done where any other rerun of the family has made it.',
   'RERUN-CHAIN-1':
     'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
   'RERUN-CHILD-1': 'A child of a rerun is a rerun of the child of its source.',
@@ -321,6 +341,8 @@ export const REQUIREMENTS = {
     'Where changed code gives a dataset other columns, its rows run again and are answered by what is recorded.',
   'CODE-WRITE-1':
     'Under changed code a write that was made for the same row is not sent again from another place or in another form without --resend.',
+  'CODE-WRITE-2':
+    'Under changed code a write is not sent again where it has moved: into another dataset, a child play, out of the rows or into them.',
   'CODE-REFUSED-1': 'Code of another play, or that keys a dataset otherwise, is refused for a run that has begun.',
   'PINNED-CODE-1': 'A resume runs the bytes of the start, also when the play file is edited, moved or deleted.',
   'PINNED-EDITION-1': 'A run whose contract edition this release does not know is refused.',
@@ -525,6 +547,8 @@ export const REQUIREMENTS = {
   // limits and money: plan, provenance and what people see
   'PLAN-EXPECTED-1': 'After a pilot of 500 rows, the cost that plan expects of 5,000 others is within a fifth of it.',
   'PLAN-BOUNDS-1': 'What a run costs is never below the least nor above the most of its plan.',
+  'PLAN-TEXT-1':
+    "A plan's most holds every call that the play's text shows rows may come to; where the text does not tell, a run asks first.",
   'PLAN-BLIND-1': 'Where a plan could not see all that a run may call, it says so and never calls itself whole.',
   'PROVENANCE-REJECTED-1':
     'A leg whose find was of no use to the cell is rejected; one that the answering leg went by is not.',

@@ -70,6 +70,13 @@ export async function throughput(bench: Bench): Promise<readonly Figure[]> {
       least: 1.3,
       from: { warm, cold, warmCpuMicros: cpuMicros('warm') },
     },
+    ...ofCold(rounds, calls),
+  ];
+}
+
+/** What the cold runs took besides time. */
+function ofCold(rounds: readonly Round[], calls: number): readonly Figure[] {
+  return [
     {
       name: 'longest stall of the event loop',
       against: '–',

@@ -167,8 +167,8 @@ export const DATA: readonly Mutation[] = [
   {
     breaks: ['DATA-POOL-1'],
     file: 'dataset/pool.ts',
-    from: 'return this.#inFlight >= this.#limit || ',
-    to: 'return this.#inFlight > this.#limit || ',
+    from: 'return this.#inFlight >= limit || ',
+    to: 'return this.#inFlight > limit || ',
     why: 'one row more than concurrency is in flight',
   },
   {

@@ -27,8 +27,8 @@ export const PLAN: readonly Mutation[] = [
   {
     breaks: ['PLAN-BOUNDS-1'],
     file: 'report/plan-legs.ts',
-    from: 'cut.rows * mostOf(this.#pilot?.rows ?? [], isThere) - known)',
-    to: 'cut.rows - known)',
+    from: 'Math.max(1, this.#bounds.most(slot, tool), mostOf(this.#pilot?.rows ?? [], this.#at(slot, tool)))',
+    to: 'Math.max(1, this.#bounds.most(slot, tool))',
     why: 'a leg that calls a tool twice costs more than the most',
   },
   {
@@ -44,6 +44,41 @@ export const PLAN: readonly Mutation[] = [
     from: 'if (counts.isCutShort || beyond.length > 0 || counted',
     to: 'if (beyond.length > 0 || counted',
     why: 'a plan that came no further than the first call counts as the whole run, and nobody is asked',
+  },
+  {
+    breaks: ['PLAN-TEXT-1'],
+    file: 'report/plan-legs.ts',
+    from: '      ...this.#bounds.from(from),\n',
+    to: '',
+    why: 'legs that no row of the pilot came to cost nothing at most, and nobody is asked',
+  },
+  {
+    breaks: ['PLAN-TEXT-1'],
+    file: 'report/plan.ts',
+    from: 'legs.varying.length + legs.hidden.length > 0',
+    to: 'legs.varying.length > 0',
+    why: 'a plan of tools that only the run can tell counts as the whole run',
+  },
+  {
+    breaks: ['PLAN-TEXT-1'],
+    file: 'report/plan.ts',
+    from: '  if (datasetsUnknown(facts).length > 0) return false;\n',
+    to: '',
+    why: 'a dataset of what the first one missed costs nothing, for it was empty in the pilot',
+  },
+  {
+    breaks: ['PLAN-TEXT-1'],
+    file: 'play/check/names.ts',
+    from: 'if (given !== undefined) return followed(sources, given, depth - 1);',
+    to: '',
+    why: 'nobody knows the tools of legs that a function makes',
+  },
+  {
+    breaks: ['PLAN-TEXT-1'],
+    file: 'play/check/count-calls.ts',
+    from: 'if (LOOPS.test(node.type)) return repeated(this.#inside(at));',
+    to: '',
+    why: 'a loop over what a provider found counts as one call',
   },
   {
     breaks: ['PROVENANCE-REJECTED-1'],

@@ -40,14 +40,14 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['JOB-POLL-1'],
     file: 'call/job.ts',
-    from: "if (reading?.status === 'pending') return 'pending';",
+    from: "if (reading?.status === 'pending') return { ...started, bill };",
     to: '',
     why: 'a job that is at work counts as one that found nothing',
   },
   {
     breaks: ['JOB-HANDLE-1'],
     file: 'call/job.ts',
-    from: 'return answer === undefined ? undefined : startedOf(asked, answer);',
+    from: 'return answer === undefined ? undefined : startedOf(asked, answer, bill);',
     to: 'return undefined;',
     why: 'a crash starts every job a second time',
   },

@@ -312,4 +312,25 @@ export const STORE: readonly Mutation[] = [
     to: "if (!isFinished(run)) return 'asked';",
     why: 'a cancelled run that waits stays as it is',
   },
+  {
+    breaks: ['STORE-OPERATIONS-4'],
+    file: 'store/sqlite/read/call-in-runs.ts',
+    from: 'inherited: row?.attempt === 0,',
+    to: 'inherited: false,',
+    why: 'what a rerun only inherited counts as sent by it',
+  },
+  {
+    breaks: ['STORE-OPERATIONS-4'],
+    file: 'store/sqlite/read/writes-of-run.ts',
+    from: 'AND o.site <> o.call_id`;',
+    to: '`;',
+    why: 'a read that was tried again counts as a write',
+  },
+  {
+    breaks: ['STORE-COPY-3'],
+    file: 'store/sqlite/read/reruns-of.ts',
+    from: 'UNION SELECT runs.id FROM runs JOIN tree ON runs.replayed_from = tree.id',
+    to: '',
+    why: 'a rerun of a rerun is unknown to the run that it comes from',
+  },
 ];

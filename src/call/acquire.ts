@@ -1,5 +1,5 @@
 import { Halted } from '../scope/index.ts';
-import type { CallsheetError, JsonValue } from '../sdk/index.ts';
+import { CallsheetError, type JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
 import { batchOf, type CatalogueTool, type Failure, type Job } from '../tool/index.ts';
 import { type Answer, rawOf } from './answer.ts';
@@ -11,6 +11,7 @@ import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { doubtError, thawError } from './failure.ts';
+import { unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
 import { endJob, ongoingJob, startJob } from './job.ts';
@@ -89,7 +90,8 @@ async function settle(run: CallRun, question: Question, paid: Paid): Promise<Fou
   return { answer, source: 'live', bill: billOf(run, paid) };
 }
 
-function billOf(run: CallRun, { settled }: Paid): NonNullable<Found['bill']> {
+function billOf(run: CallRun, { settled, owed }: Paid): NonNullable<Found['bill']> {
+  if (owed !== undefined) return { charge: (credits) => owed.settle(credits) };
   return { charge: (credits) => run.budget.resolveUnknown(0, credits - settled) };
 }
 
@@ -238,16 +240,31 @@ async function write(run: CallRun, question: Question): Promise<Found> {
     if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
-    return buy(run, retried(run, question), cursorOf(run, question));
+    return send(run, retried(run, question), cursorOf(run, question));
   }
-  if (before.state === 'retrying') return buy(run, retried(run, question), before);
+  if (before.state === 'retrying') return send(run, retried(run, question), before);
   const settled = await settledIntent(run, question, before);
   if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
   if (settled.status === 'done') return complete(run, question, settled.data);
-  if (settled.status === 'notDone') return buy(run, question, { ...before, tries: 0, waitUntil: null });
+  if (settled.status === 'notDone') return send(run, question, { ...before, tries: 0, waitUntil: null });
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
+}
+
+/** A write goes out under the key that it is on record with, unless another run of the family has sent it. */
+async function send(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Found> {
+  const sentAlone = isSentAlone(question.tool);
+  const isRecorded = sentAlone && before?.refusals === 0;
+  const operationKey = question.operationKey ?? (isRecorded ? before.operationKey : undefined);
+  const asked = operationKey === undefined ? question : { ...question, operationKey };
+  let free: Question;
+  try {
+    free = await unsentInFamily(run, asked, sentAlone);
+  } catch (error) {
+    throw error instanceof CallsheetError && error.code === 'WRITE_ALREADY_DONE' ? unsent(error) : error;
+  }
+  return buy(run, free, before);
 }
 
 /** An equal write of the row, or of the run outside rows, is in doubt: a second one might be its repeat. */

@@ -9,6 +9,8 @@ import type { Journal } from './journal.ts';
 import type { Lookup } from './lookup.ts';
 import type { OpenJobs } from './open-jobs.ts';
 import type { Planning } from './planning.ts';
+import type { RecordedWrites } from './recorded-writes.ts';
+import type { Relatives } from './relatives.ts';
 import type { Rereads } from './rereads.ts';
 import type { Settlements } from './settlements.ts';
 import type { SourceRuns } from './source-run.ts';
@@ -67,6 +69,10 @@ export interface CallRun {
   readonly journal: Journal;
   /** The runs that this one is a rerun of; undefined where it is none. */
   readonly source?: SourceRuns | undefined;
+  /** The other runs of the family of reruns that this one is of. */
+  readonly relatives?: Relatives | undefined;
+  /** Writes that must not be made again from another place; undefined where all code is as it was. */
+  readonly recorded?: RecordedWrites | undefined;
   /** What failed is tried again: answers may differ from those that writes were made with. */
   readonly retriesFailed?: boolean;
   /** True where the run, or a run that it comes from, went on under other code than it began with. */

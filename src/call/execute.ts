@@ -32,6 +32,7 @@ export function askQuestion(run: CallRun, scope: Scope, args: readonly unknown[]
 /** The result of a question, wherever its answer comes from. */
 export async function answerQuestion(run: CallRun, question: Question): Promise<ToolResult> {
   const { scope } = question;
+  if (question.site !== undefined) run.recorded?.asked(question.callId);
   const entry = run.journal.entry(scope.place, question.callId);
   if (entry !== undefined && !isProved(run, question)) return replay(run, question, entry);
   let found: Found;

@@ -9,6 +9,8 @@ export { Lookup } from './lookup.ts';
 export { OpenJobs } from './open-jobs.ts';
 export { type PlannedCall, type PlannedCut, Planning } from './planning.ts';
 export type { Question } from './question.ts';
+export { RecordedWrites, runsAbove } from './recorded-writes.ts';
+export { Relatives } from './relatives.ts';
 export { Rereads } from './rereads.ts';
 export { CallResult } from './result.ts';
 export { Settlements } from './settlements.ts';

@@ -33,7 +33,9 @@ export async function ongoingJob(asked: Asked): Promise<StartedJob | undefined> 
   if (open !== undefined) return open;
   const paid = run.journal.takeUnsettled(question.callId, jobStartTool(question.tool, asked.job).id);
   const answer = paid === undefined ? undefined : await run.process.lookup.hydrate(paid.receipt);
-  return answer === undefined ? undefined : startedOf(asked, answer);
+  const owed = paid?.owed;
+  const bill = owed === undefined ? undefined : { charge: (credits: number) => owed.settle(credits) };
+  return answer === undefined ? undefined : startedOf(asked, answer, bill);
 }
 
 /**
@@ -65,22 +67,28 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
  *  1. The answer to its start, and so the handle, is durable before the first poll: whoever asks the same question later, in
  *     this run or (where it may be shared) in another, polls the job that is there.
  *  2. The receipt of the start is evicted with the very write that records the end: no later question takes an old job.
- *  3. What it may cost is reserved from its start to its end.
+ *  3. What it may cost is reserved from its start to its end: by its start, from the begin of an attempt that finds it open
+ *     (journal), or by the first poll of a run that did not start it.
  */
 export async function endJob(asked: Asked, started: StartedJob): Promise<Found> {
+  for (let job = started; ; ) {
+    const polled = await poll(asked, job);
+    if ('answer' in polled) return polled;
+    job = polled;
+    await untilNextPoll(asked, job);
+  }
+}
+
+async function untilNextPoll(asked: Asked, started: StartedJob): Promise<void> {
   const { run, question, job } = asked;
   const { clock } = run.process;
-  for (;;) {
-    const polled = await poll(asked, started);
-    if (polled !== 'pending') return polled;
-    if (clock.now() - started.at >= job.timeoutMs) throw overdue(asked, started);
-    if (job.intervalMs > ROW_WAIT_MS && question.scope.inRow) {
-      run.openJobs.keep(question.callId, started);
-      throw new PutOff(`job ${started.handle} is at work`, clock.now() + job.intervalMs);
-    }
-    await sleep(clock, job.intervalMs, run.halt);
-    run.assertGoing();
+  if (clock.now() - started.at >= job.timeoutMs) throw overdue(asked, started);
+  if (job.intervalMs > ROW_WAIT_MS && question.scope.inRow) {
+    run.openJobs.keep(question.callId, started);
+    throw new PutOff(`job ${started.handle} is at work`, clock.now() + job.intervalMs);
   }
+  await sleep(clock, job.intervalMs, run.halt);
+  run.assertGoing();
 }
 
 /** The operation that starts the job: of the same call, but under a receipt key of its own. */
@@ -102,7 +110,7 @@ function startedOf({ run, question, job }: Asked, answer: Answer, bill?: Started
     handle: handleOf(question, job, rawOf(answer)),
     receiptId: answer.receiptId,
     at: answer.at,
-    bill: bill ?? { charge: (credits) => run.budget.resolveUnknown(0, credits) },
+    bill: bill === undefined ? undefined : run.openJobs.owing(bill),
   };
 }
 
@@ -115,11 +123,12 @@ function handleOf({ tool, input }: Question, job: Job, raw: ReturnType<typeof ra
   }
 }
 
-/** 'pending', or how the job ended, durably. */
-async function poll({ run, question, job }: Asked, started: StartedJob): Promise<Found | 'pending'> {
+/** The job, where it is still at work; else how it ended, durably. */
+async function poll({ run, question, job }: Asked, started: StartedJob): Promise<Found | StartedJob> {
+  const tool = jobPollTool(question.tool, job, started.handle);
   const look: Question = {
     ...question,
-    tool: jobPollTool(question.tool, job, started.handle),
+    tool: started.bill === undefined ? { ...tool, maxCredits: question.tool.maxCredits } : tool,
     callId: digest(`[${IDENTITY_FORMAT},"poll","${question.callId}"]`),
     effect: 'read',
     site: undefined,
@@ -132,17 +141,18 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
     // The provider knows no such job, or says that it has failed: whoever asks next starts another.
     if (polled.failure.ending === 'rejected') {
       await run.process.committer.commit([forget]);
-      started.bill.charge(0);
+      started.bill?.charge(0);
     }
     throw new NotAnswered(polled.failure, { ...polled, source: 'live' });
   }
-  polled.permit.charge(0);
+  const bill = started.bill ?? run.openJobs.owing(polled.permit);
+  if (started.bill !== undefined) polled.permit.charge(0);
   const reading = readingOf(question, polled.raw);
-  if (reading?.status === 'pending') return 'pending';
+  if (reading?.status === 'pending') return { ...started, bill };
   const write = receiptWrite(run, question, { raw: polled.raw, durationMs: Math.max(0, clock.now() - started.at) });
   // What the tool cannot read may not be the end: the job stays known.
   await keepAnswer(run, question, reading === undefined ? [write] : [write, forget]);
-  const found = { answer: boughtAnswer(write, polled.raw), source: 'live', bill: started.bill } as const;
+  const found = { answer: boughtAnswer(write, polled.raw), source: 'live', bill } as const;
   return reading === undefined ? found : { ...found, reading };
 }
 
@@ -158,7 +168,7 @@ function readingOf({ tool, input }: Question, raw: RawAnswer): Reading | undefin
 
 /** It may still be done, and then costs what it costs; a later try asks for the same job. */
 function overdue({ question, job }: Asked, { handle, at, bill }: StartedJob): NotAnswered {
-  bill.charge(question.tool.maxCredits);
+  bill?.charge(question.tool.maxCredits);
   const since = new Date(at).toISOString();
   const message = `the job ${handle}, which was started at ${since}, was not done within ${job.timeoutMs} ms`;
   const failure: Failure = { ending: 'ambiguous', networkKind: 'timeout', message };

@@ -1,3 +1,4 @@
+import type { Budget, Owed } from '../governor/index.ts';
 import type { Digest, Gate, Place } from '../scope/index.ts';
 import type { CallEntry, CallReads, OperationRecord, StoredReceipt } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
@@ -7,6 +8,8 @@ import { UnsureWrites } from './unsure-writes.ts';
 export interface Paid {
   readonly receipt: StoredReceipt;
   readonly settled: number;
+  /** Its part of the budget, until it is read. */
+  readonly owed?: Owed | undefined;
 }
 
 /** What earlier attempts left at one place. */
@@ -42,6 +45,8 @@ export class Journal {
   readonly #runNo: number;
   readonly #places = new Map<string, Left>();
   readonly #unsettled = new Map<Digest, Paid[]>();
+  /** What each of these calls has reserved: an answer and the start of its job together. */
+  readonly #owed = new Map<Digest, Owed>();
   readonly #sent = new Map<string, OperationRecord>();
   readonly #warned = new Set<string>();
   /** Writes that ended in doubt in this attempt, by place. */
@@ -58,6 +63,19 @@ export class Journal {
   async open(how: { readonly retryFailed?: boolean } = {}): Promise<void> {
     for (const receipt of await this.#reads.unsettledReceipts(this.#runNo)) this.#keepPaid({ receipt, settled: 0 });
     await this.load(0, [0], how);
+  }
+
+  /** Reserves what is paid and not settled, at the most that it may cost: before anything else is bought. */
+  owe(budget: Budget, maxCreditsOf: (tool: string) => number): void {
+    for (const [callId, paid] of this.#unsettled) {
+      const most = Math.max(...paid.map(({ receipt }) => maxCreditsOf(receipt.tool)));
+      if (most > 0) this.#owed.set(callId, budget.owe(most));
+    }
+  }
+
+  /** The attempt ends: what nobody has read by now is not reserved any more. */
+  close(): void {
+    for (const owed of this.#owed.values()) owed.release();
   }
 
   async load(
@@ -152,7 +170,7 @@ export class Journal {
   }
 
   /** Writes of this place that were made, or may have been. `keyed`: they go out under an idempotency key. */
-  *writesMade(place: Place, keyed: boolean): Generator<MadeWrite> {
+  *#writesMade(place: Place, keyed: boolean): Generator<MadeWrite> {
     const left = this.#left(place);
     if (left === undefined) return;
     for (const entry of left.entries.values()) if (entry.effect === 'write' && isMade(entry)) yield entry;
@@ -177,7 +195,7 @@ export class Journal {
   madeAt(place: Place, site: Digest, keyed: boolean): OperationRecord | undefined {
     const write = this.writeAt(place, site);
     if (write === undefined) return undefined;
-    for (const made of this.writesMade(place, keyed)) if (made.callId === write.callId) return write;
+    for (const made of this.#writesMade(place, keyed)) if (made.callId === write.callId) return write;
     return undefined;
   }
 
@@ -204,7 +222,8 @@ export class Journal {
     if (this.#unsettled.size === 0) return undefined;
     const paid = this.#unsettled.get(callId);
     const index = paid?.findLastIndex(({ receipt }) => receipt.tool === tool) ?? -1;
-    return index === -1 ? undefined : paid?.splice(index, 1)[0];
+    const [taken] = index === -1 ? [] : (paid?.splice(index, 1) ?? []);
+    return taken === undefined ? undefined : { ...taken, owed: this.#owed.get(callId) };
   }
 
   /** A call that has not asked (again) yet has been answered together with others. */

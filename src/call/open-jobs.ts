@@ -1,23 +1,45 @@
 import type { Digest } from '../scope/index.ts';
 import type { Found } from './found.ts';
 
+type Bill = NonNullable<Found['bill']>;
+
 /** A job that the provider works on, or has worked on. */
 export interface StartedJob {
   readonly handle: string;
   readonly receiptId: number;
   /** When its start was answered (ms). */
   readonly at: number;
-  readonly bill: NonNullable<Found['bill']>;
+  /** What it has reserved; undefined of another run's until it was polled by this one. */
+  readonly bill: Bill | undefined;
 }
 
 /**
- * Jobs of this attempt whose calls were put off between two polls.
+ * Jobs of this attempt: those whose calls were put off between two polls, and what all that have not ended have reserved.
  *
- * Invariant: a job is taken once, by the call that kept it or by another that asks the same question, so that what it
- * reserved is settled once.
+ * Invariants
+ *  1. A job is taken once, by the call that kept it or by another that asks the same question, so that what it reserved is
+ *     settled once.
+ *  2. What is not settled when the attempt ends is given back then: the next one, which finds the jobs open, reserves it.
  */
 export class OpenJobs {
+  readonly #owing = new Set<Bill>();
   readonly #jobs: { readonly callId: Digest; readonly started: StartedJob }[] = [];
+
+  /** The same bill, which the end of the attempt gives back where it is not charged by then. */
+  owing(bill: Bill): Bill {
+    const owed: Bill = {
+      charge: (credits) => {
+        this.#owing.delete(owed);
+        bill.charge(credits);
+      },
+    };
+    this.#owing.add(owed);
+    return owed;
+  }
+
+  close(): void {
+    for (const bill of [...this.#owing]) bill.charge(0);
+  }
 
   keep(callId: Digest, started: StartedJob): void {
     this.#jobs.push({ callId, started });

@@ -19,11 +19,11 @@ export async function otherWriteHere(run: CallRun, question: Question): Promise<
 }
 
 /** What `look` finds, where it still finds it once the scope has come to rest. */
-export async function stillUnclaimed(
+export async function stillUnclaimed<Write>(
   run: CallRun,
   { scope }: Question,
-  look: () => OperationRecord | undefined,
-): Promise<OperationRecord | undefined> {
+  look: () => Write | undefined,
+): Promise<Write | undefined> {
   if (look() === undefined) return undefined;
   const waiting = run.journal.waitingAt(scope.gate);
   waiting.count++;

@@ -1,7 +1,7 @@
 import type { Digest, Place } from '../scope/index.ts';
 import type { CallReads, OperationRecord, RunReads, RunRecord } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
-import { Journal, type MadeWrite } from './journal.ts';
+import { Journal } from './journal.ts';
 
 interface SourceRun {
   readonly runId: string;
@@ -100,10 +100,6 @@ export class SourceRuns {
   /** The run that first asked a provider for this call: its id is part of what the provider knows the request by. */
   beganIn(place: Place, callId: Digest): string | undefined {
     return this.#runs.findLast(({ journal }) => journal.hasBegun(place, callId))?.runId;
-  }
-
-  *writesMade(place: Place, keyed: boolean): Generator<MadeWrite> {
-    for (const { journal } of this.#runs) yield* journal.writesMade(place, keyed);
   }
 
   /** A write that one of the runs made at this very site, and that has not been asked for here. */

@@ -27,7 +27,9 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
   }
   lines.push(`  calls    ${callsText(calls)}`);
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
-  lines.push(`  credits  ${shownNumber(credits.settled)}${limit}`);
+  const unknown =
+    credits.unknown > 0 ? `, and up to ${shownNumber(credits.unknown)} more by what was begun and is not settled` : '';
+  lines.push(`  credits  ${shownNumber(credits.settled)}${limit}${unknown}`);
   if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
   if (report.inDoubt > 0) lines.push(`  doubts   ${doubtsText(report.inDoubt)}`);
   if (report.waiting !== null) lines.push(`  waits    ${waitsText(report.waiting)}`);

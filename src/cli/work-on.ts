@@ -144,7 +144,7 @@ export function errorOf(outcome: Outcome, report: RunReport): CallsheetError | u
       details: { runId: id },
       next: report.next,
     });
-  return new CallsheetError('RUN_INTERRUPTED', `The run ${id} was interrupted; all that was bought is recorded.`, {
+  return new CallsheetError('RUN_INTERRUPTED', `The run ${id} was interrupted; all that was answered is recorded.`, {
     details: { runId: id },
     next: [`callsheet runs resume ${id}`],
   });

@@ -43,7 +43,8 @@ const ITEMS_PER_LOOK = 16;
  *
  * Invariants
  *  1. Items start in order; the end of any one lets the next start, whichever it was.
- *  2. In flight are at most `limit` items (more once `grow` was called) and `maxBytes` bytes, or one item.
+ *  2. In flight are at most `limit` items (more once `grow` was called) and `maxBytes` bytes, or one item. Items that were
+ *     woken may be as many again: what all others wait for, credits say, may be what these have.
  *  3. The event loop gets a turn at least every 256 starts or 8 ms, also where nothing ever waits.
  *  4. While `maxParked` are parked, only items that were woken start.
  */
@@ -143,7 +144,7 @@ export class Pool<Item> {
         continue;
       }
       const bytes = options.bytes(item);
-      if (this.#full(bytes)) {
+      if (this.#full(bytes, kind === 'woken' ? 2 * this.#limit : this.#limit)) {
         await this.#change();
         continue;
       }
@@ -181,10 +182,10 @@ export class Pool<Item> {
     return this.#parked >= this.#options.maxParked && this.#woken === 0;
   }
 
-  #full(bytes: number): boolean {
+  #full(bytes: number, limit: number): boolean {
     if (this.#inFlight === 0) return false;
     const { maxBytes } = this.#options;
-    return this.#inFlight >= this.#limit || this.#bytesInFlight + bytes > maxBytes;
+    return this.#inFlight >= limit || this.#bytesInFlight + bytes > maxBytes;
   }
 
   #change(): Promise<void> {

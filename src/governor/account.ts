@@ -5,6 +5,7 @@ import { Lanes } from './lanes.ts';
 import { GrantedPermit, type Permit, type PermitHolder, type PermitOutcome, type PermitRequest } from './permit.ts';
 import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait, unavailable } from './refusals.ts';
+import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
@@ -14,6 +15,8 @@ export interface AccountParts {
   readonly chance: Chance;
   readonly providerMaxWaitMs: number;
   readonly windows: (queue: WindowQueue) => readonly PaceWindow[];
+  /** Undefined where no other process uses the declared concurrency. */
+  readonly places: (queue: PlaceQueue) => SharedConcurrency | undefined;
 }
 
 /**
@@ -29,7 +32,8 @@ export interface AccountParts {
  *     limits that has refused nothing has nothing to wait for and passes.
  *  3. Every waiter ends in exactly one of: a permit, a refusal, its signal's abort. Whatever can make room (an ending, a
  *     release, a dispatch, the timer, the budget) ends in `#pump`.
- *  4. A wait that is known to be longer than a waiter may be put off refuses it at once.
+ *  4. A wait that is known to be longer than a waiter may be put off refuses it at once, and so does a provider that has
+ *     refused every call for as long as that.
  */
 export class AccountGovernor implements PermitHolder {
   readonly account: ProviderAccount;
@@ -49,14 +53,19 @@ export class AccountGovernor implements PermitHolder {
     this.#clock = parts.clock;
     this.#maxWaitMs = parts.providerMaxWaitMs;
     this.#leastWaitMs = parts.providerMaxWaitMs;
+    const waiters = { wake: () => this.#pump(), failed: (error: unknown) => this.refuseAll(() => error) };
     const windows = parts.windows({
       ready: (ms) => Math.min(this.#lanes.size, this.#allowance.room, this.#allowance.paceRoom(ms)),
-      wake: () => this.#pump(),
-      failed: (error) => this.refuseAll(() => error),
+      ...waiters,
+    });
+    const places = parts.places({
+      inFlight: () => this.#allowance.inFlight,
+      waiting: () => this.#lanes.size,
+      ...waiters,
     });
     this.#limitsConcurrency = account.limits.concurrency !== undefined;
     const { clock, chance } = parts;
-    this.#allowance = new Allowance({ clock, chance, windows, concurrency: account.limits.concurrency });
+    this.#allowance = new Allowance({ clock, chance, windows, places, concurrency: account.limits.concurrency });
   }
 
   permit(request: PermitRequest): Permit | Promise<Permit> {
@@ -66,6 +75,7 @@ export class AccountGovernor implements PermitHolder {
       return this.#permitNow(request, probe) ?? this.#wait(request, probe);
     } catch (error) {
       if (probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+      this.#rest();
       throw error;
     }
   }
@@ -85,6 +95,7 @@ export class AccountGovernor implements PermitHolder {
     const at = this.#allowance.blockedUntil(now, false);
     const known = Number.isFinite(at) ? Math.max(0, at - now) : 0;
     const rate = this.#allowance.allowedRate;
+    this.#rest();
     return known + (rate === undefined ? 0 : (this.#lanes.size * 1000) / rate);
   }
 
@@ -117,6 +128,7 @@ export class AccountGovernor implements PermitHolder {
     if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
     permit.budget?.release(permit.maxCredits);
     if (this.#lanes.size > 0) this.#pump();
+    else this.#rest();
   }
 
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void {
@@ -189,7 +201,13 @@ export class AccountGovernor implements PermitHolder {
     } finally {
       this.#pumping = false;
     }
-    if (this.#lanes.size === 0) this.#wakeAt(undefined, 0);
+    this.#rest();
+  }
+
+  #rest(): void {
+    if (this.#lanes.size > 0) return;
+    this.#wakeAt(undefined, 0);
+    this.#allowance.unwanted();
   }
 
   /** Serves or holds the one whose turn it is; false where nothing can be done before something changes. */
@@ -200,7 +218,10 @@ export class AccountGovernor implements PermitHolder {
     waiter.firstAt ??= now;
     const at = this.#allowance.blockedUntil(now, waiter.request.unlimited === true && this.#allowance.isUndeclared);
     if (at > now) {
-      if (Number.isFinite(at) && at - now > this.#leastWaitMs && this.#refuseLongWaits(at, now)) return true;
+      // Places are asked for again at that instant; how long others keep them nobody knows.
+      const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';
+      const isLong = at - now > this.#leastWaitMs || this.#isVain(now);
+      if (isKnown && isLong && this.#refuseLongWaits(at, now)) return true;
       this.#wakeAt(at, now);
       return false;
     }
@@ -229,14 +250,20 @@ export class AccountGovernor implements PermitHolder {
     return false;
   }
 
+  /** Nobody knows when a provider that names no time takes calls again: so long in vain is too long. */
+  #isVain(now: number): boolean {
+    return this.#allowance.refusedMs(now) > this.#maxWaitMs;
+  }
+
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
+    const isVain = this.#isVain(now);
     let refused = false;
     for (const waiter of [...this.#lanes]) {
       const { request } = waiter;
-      if (ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
+      if (!isVain && ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
       const until = this.#wallClock(at, now);
-      const isTooLong = ms > this.#maxWaitMs;
+      const isTooLong = isVain || ms > this.#maxWaitMs;
       this.#refuse(
         waiter,
         isTooLong
@@ -296,7 +323,8 @@ export class AccountGovernor implements PermitHolder {
 
   #runWait(lane: Lane, now: number): RunWait {
     const reason = lane.held ? 'credits' : this.#allowance.reason;
-    const until = !lane.held && this.#timer !== undefined ? this.#wallClock(this.#timer.at, now) : null;
+    const isKnown = !lane.held && reason !== 'concurrency';
+    const until = isKnown && this.#timer !== undefined ? this.#wallClock(this.#timer.at, now) : null;
     return {
       runId: lane.runId,
       account: this.account.key,

@@ -5,6 +5,7 @@ import { providerWait } from './headers.ts';
 import { LearntPace } from './learnt-pace.ts';
 import { Meter } from './meter.ts';
 import { type GrantedPermit, NO_SLOTS, type PermitOutcome } from './permit.ts';
+import type { SharedConcurrency } from './shared-concurrency.ts';
 import type { WaitReason } from './waiter.ts';
 import type { PaceWindow } from './window.ts';
 
@@ -13,12 +14,14 @@ export interface AllowanceParts {
   readonly chance: Chance;
   readonly windows: readonly PaceWindow[];
   readonly concurrency: number | undefined;
+  /** What this process holds of a declared concurrency; undefined where it has all of it. */
+  readonly places: SharedConcurrency | undefined;
 }
 
 /**
  * Whether one more call of an account may go out now, as far as its limits and the provider's answers say.
  *
- * Owns: windows, learnt pace, concurrency, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
+ * Owns: windows, learnt pace, concurrency and its places, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
  *
  * Invariants
  *  1. Between `reserve` and the permit's end the call counts as in flight and holds a slot of every window.
@@ -28,6 +31,7 @@ export class Allowance {
   readonly concurrency: ConcurrencyLimit;
   readonly #clock: Clock;
   readonly #windows: readonly PaceWindow[];
+  readonly #places: SharedConcurrency | undefined;
   readonly #gate: BackPressureGate;
   readonly #pace = new LearntPace();
   readonly #meter = new Meter();
@@ -38,7 +42,8 @@ export class Allowance {
   constructor(parts: AllowanceParts) {
     this.#clock = parts.clock;
     this.#windows = parts.windows;
-    this.concurrency = createConcurrency(parts.concurrency);
+    this.#places = parts.places;
+    this.concurrency = createConcurrency(parts.concurrency, parts.windows[0]?.allowedRate);
     this.#gate = new BackPressureGate(parts.chance);
   }
 
@@ -48,7 +53,7 @@ export class Allowance {
 
   /** How many more the concurrency lets through at present. */
   get room(): number {
-    return this.concurrency.limit - this.#inFlight;
+    return Math.min(this.concurrency.limit, this.#places?.usable ?? Number.POSITIVE_INFINITY) - this.#inFlight;
   }
 
   get deferred(): number {
@@ -86,6 +91,11 @@ export class Allowance {
     return this.#gate.closedUntil;
   }
 
+  /** For how long every call has been refused (ms). */
+  refusedMs(now: number): number {
+    return now - (this.#gate.refusedSince ?? now);
+  }
+
   /** Calls per second that windows and learnt pace let through; undefined where there are neither. */
   get allowedRate(): number | undefined {
     const learnt = this.#pace.allowedRate;
@@ -108,7 +118,10 @@ export class Allowance {
       if (this.#inFlight >= this.#gate.ramp) return this.#blocked('gate', Number.POSITIVE_INFINITY);
     }
     // Before the windows: a slot of a shared one is used up by asking for it.
-    if (!unlimited && this.room <= 0) return this.#blocked('concurrency', Number.POSITIVE_INFINITY);
+    if (!unlimited && this.room <= 0) {
+      const at = this.#places?.nextAt() ?? Number.POSITIVE_INFINITY;
+      if (at > now) return this.#blocked('concurrency', at);
+    }
     const paced = this.#pace.nextAt();
     if (paced > now) return this.#blocked('pace', paced);
     // The longest first: where a day's quota is used up, no slot of the second is asked for.
@@ -122,6 +135,7 @@ export class Allowance {
   /** Counts one more in flight and takes a slot of every window, in their order. */
   reserve(now: number, waitingSince: number): readonly number[] {
     this.#inFlight++;
+    this.#places?.used();
     this.#pace.reserve(now, waitingSince);
     if (this.#windows.length === 0) return NO_SLOTS;
     return this.#windows.map((window) => window.reserve(now, waitingSince));
@@ -135,14 +149,21 @@ export class Allowance {
       this.#windows[index]?.dispatched(permit.slots[index] ?? now, now);
   }
 
+  /** Nobody waits. */
+  unwanted(): void {
+    for (const window of this.#windows) window.unwanted();
+  }
+
   released(permit: GrantedPermit): void {
     this.#inFlight--;
+    this.#places?.freed();
     for (let index = 0; index < permit.slots.length; index++) this.#windows[index]?.release(permit.slots[index] ?? 0);
   }
 
   ended(permit: GrantedPermit, outcome: PermitOutcome): void {
     const wasFull = this.#inFlight >= this.concurrency.limit;
     this.#inFlight--;
+    this.#places?.freed();
     if (this.#windows.length > 0) {
       const now = this.#clock.monotonic();
       for (const window of this.#windows) window.arrived(now);

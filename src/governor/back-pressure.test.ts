@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
-import { isProviderUnavailable, ProviderExhaustedError } from '../sdk/index.ts';
+import { isProviderUnavailable, ProviderExhaustedError, type ProviderLimits } from '../sdk/index.ts';
 import type { Governor } from './governor.ts';
 import type { Permit, PermitRequest } from './permit.ts';
 import { LongWait } from './refusals.ts';
@@ -155,6 +155,39 @@ describe('back-pressure', () => {
     expect(clock.pending()).toEqual([]);
   });
 
+  verifies(
+    'PACE-EXHAUSTED-2',
+    'a provider that names no time and refuses all calls is given up on after the same',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({});
+      const codes = new Map<string, number>();
+      const began = clock.now();
+      let gaveUpAfter = 0;
+      while (clock.now() - began < 2 * FIVE_MINUTES) {
+        const one = ask(governor, requestTo(account));
+        while (one.permit === undefined && one.error === undefined) await clock.advance(500);
+        const code = (one.error as { code?: string } | undefined)?.code ?? 'asked';
+        codes.set(code, (codes.get(code) ?? 0) + 1);
+        if (code === 'PROVIDER_EXHAUSTED' && gaveUpAfter === 0) gaveUpAfter = clock.now() - began;
+        one.permit?.dispatched();
+        one.permit?.settle({ ending: 'deferred', credits: 0, latencyMs: 5 });
+        await clock.advance(500);
+      }
+      expect(gaveUpAfter).toBeGreaterThanOrEqual(FIVE_MINUTES);
+      expect(gaveUpAfter).toBeLessThan(FIVE_MINUTES + 61_000);
+      // It is tried all the same, so that it is known when it takes calls again.
+      expect(codes.get('asked')).toBeGreaterThan(10);
+      const last = ask(governor, requestTo(account));
+      await clock.advance(61_000);
+      const next = last.permit ?? (await dispatch(governor, requestTo(account)));
+      next.dispatched();
+      next.settle(answered);
+      expect(ask(governor, requestTo(account)).error).toBeUndefined();
+    },
+  );
+
   verifies('PACE-EXHAUSTED-1', 'a caller that can park is told until when, and others go on waiting', async () => {
     const clock = new VirtualClock();
     const governor = governorOn(clock);
@@ -224,6 +257,42 @@ describe('concurrency', () => {
       stop.abort();
     },
   );
+
+  /** Rows that a provider answers after 1 to 4 seconds, in turns; how long they took, and the most in flight. */
+  async function slowly(limits: ProviderLimits, rows: number, refuse = (_call: number): boolean => false) {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith(limits);
+    const began = clock.monotonic();
+    let [left, call, done, most, endedAt] = [rows, 0, 0, 0, Number.POSITIVE_INFINITY];
+    const worker = async (): Promise<void> => {
+      while (left-- > 0) {
+        const permit = await dispatch(governor, requestTo(account));
+        most = Math.max(most, governor.snapshot()[0]?.inFlight ?? 0);
+        const latencyMs = 1_000 + ((call * 7) % 31) * 100;
+        const isRefused = refuse(call++);
+        await new Promise<void>((resolve) => void clock.after(latencyMs, resolve));
+        permit.settle(isRefused ? deferredFor(500) : { ...answered, latencyMs });
+        if (++done === rows) endedAt = clock.monotonic();
+      }
+    };
+    for (let row = 0; row < 300; row++) void worker();
+    await clock.advance(200_000);
+    return { seconds: (endedAt - began) / 1_000, most };
+  }
+
+  verifies('PACE-ADAPTIVE-2', 'a declared rate is used though the provider is slow', async () => {
+    const { seconds, most } = await slowly({ rate: [{ calls: 50, per: '1s' }] }, 1_000);
+    expect(seconds).toBeLessThan(38);
+    // Not more than the rate needs, either.
+    expect(most).toBeLessThan(160);
+  });
+
+  verifies('PACE-ADAPTIVE-2', 'where nothing is declared, or after a refusal, it grows by one a round', async () => {
+    expect((await slowly({}, 400)).most).toBeLessThan(40);
+    const rate = [{ calls: 50, per: '1s' }];
+    expect((await slowly({ rate }, 400, (call) => call === 10)).most).toBeLessThan(40);
+  });
 
   verifies('PACE-ADAPTIVE-1', 'rising latency halves it', async () => {
     const clock = new VirtualClock();

@@ -177,6 +177,45 @@ describe('budget', () => {
     expect(() => two.reserve(5)).toThrow(/limit of this workspace for today is 10, 6 are settled/);
   });
 
+  verifies('BUDGET-OWED-1', 'what is owed is reserved until it is settled, and then costs what it costs', () => {
+    const budget = createBudget({ limit: 10 });
+    const owed = budget.owe(6);
+    const served: string[] = [];
+    const waiter = { granted: () => served.push('granted'), refused: () => served.push('refused') };
+    expect(budget.snapshot()).toMatchObject({ reserved: 6, settled: 0 });
+    expect(budget.reserve(5, waiter)).toBe('wait');
+    owed.settle(2);
+    owed.settle(2);
+    owed.release();
+    expect(served).toEqual(['granted']);
+    expect(budget.snapshot()).toMatchObject({ reserved: 5, settled: 2 });
+  });
+
+  verifies(
+    'BUDGET-OWED-1',
+    'what nobody takes up counts as spent after a while, so that others learn of it',
+    async () => {
+      const clock = new VirtualClock();
+      const budget = createBudget({ limit: 10, clock });
+      const owed = budget.owe(6);
+      const served: string[] = [];
+      const waiter = { granted: () => served.push('granted'), refused: () => served.push('refused') };
+      budget.reserve(3);
+      budget.reserve(5, waiter);
+      await clock.advance(60_000);
+      // A call that is at work may still make room.
+      expect(served).toEqual([]);
+      budget.settle(3, 1);
+      await clock.advance(9_000);
+      expect(served).toEqual([]);
+      await clock.advance(2_000);
+      expect(served).toEqual(['refused']);
+      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 7 });
+      owed.settle(2);
+      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 3 });
+    },
+  );
+
   it('who waits for credits is refused when the settled ones leave no room, and forgotten when it leaves', () => {
     const budget = createBudget({ limit: 10 });
     const served: string[] = [];

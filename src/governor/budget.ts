@@ -14,7 +14,9 @@ import type { CreditLedger } from './credit-ledger.ts';
  *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
  *  4. What a dead attempt had reserved is unknown: shown, and not held against the limit, because the operation that it
  *     stands for reserves again when it is sent again.
- *  5. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
+ *  5. What a dead attempt has bought and not settled is owed: it counts as reserved until its call takes it up, whatever the
+ *     limit. Where only that is in the way of others for `OWED_GRACE_MS`, nobody asks for it any more: it counts as spent.
+ *  6. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
  *     waits asks it again as soon as something of this process settles, and from the clock.
  */
 export interface Budget {
@@ -29,9 +31,19 @@ export interface Budget {
   settle(maxCredits: number, credits: number | 'unknown'): void;
   /** Gives back a reservation of a call that never went out. */
   release(maxCredits: number): void;
+  /** Counts as reserved what was bought and not settled. */
+  owe(maxCredits: number): Owed;
   /** An operation that a dead attempt or an in-doubt call left unknown turned out to cost `credits`. */
   resolveUnknown(maxCredits: number, credits: number): void;
   snapshot(): BudgetSnapshot;
+}
+
+/** What is owed for something that was bought. */
+export interface Owed {
+  /** It has cost so much. */
+  settle(credits: number): void;
+  /** Gives back what is not settled by now; harmless afterwards. */
+  release(): void;
 }
 
 /** Reserved on its behalf when its turn comes, or refused. */
@@ -61,6 +73,8 @@ export interface BudgetOptions {
   readonly owner?: () => BudgetOwner;
   /** Keeps what is reserved and settled, because other processes draw on the limit too. */
   readonly shared?: { readonly ledger: CreditLedger; readonly clock: Clock };
+  /** For what is owed and never taken up. */
+  readonly clock?: Clock | undefined;
   /** A wider budget that every credit is also taken from, such as the workspace's day. */
   readonly within?: Budget | undefined;
 }
@@ -79,6 +93,13 @@ const MICRO = 1e6;
 /** How soon a ledger is asked again that could not say, and one that had no room for what others hold. */
 const BUSY_RETRY_MS = 10;
 const FULL_RETRY_MS = 200;
+const OWED_GRACE_MS = 10_000;
+
+interface Debt {
+  readonly max: number;
+  state: 'open' | 'paid' | 'writtenOff';
+  readonly from: CreditBudget;
+}
 
 interface Queued {
   readonly from: CreditBudget;
@@ -95,6 +116,11 @@ class CreditBudget implements Budget {
   #reserved = 0;
   #settled: number;
   #unknown: number;
+  /** Part of what is reserved. */
+  #owed = 0;
+  readonly #debts = new Set<Debt>();
+  #changes = 0;
+  #isWatched = false;
   #admitting = false;
   #retryMs = FULL_RETRY_MS;
   #stopRetry: (() => void) | undefined;
@@ -142,6 +168,21 @@ class CreditBudget implements Budget {
     this.settle(maxCredits, 0);
   }
 
+  owe(maxCredits: number): Owed {
+    const debt: Debt = { max: micro(maxCredits), state: 'open', from: this };
+    for (const budget of this.#chain) {
+      budget.#count(-debt.max, 0);
+      budget.#owed += debt.max;
+      budget.#debts.add(debt);
+    }
+    return {
+      settle: (credits) => this.#pay(debt, micro(credits)),
+      release: () => {
+        if (debt.state === 'open') this.#pay(debt, 0);
+      },
+    };
+  }
+
   resolveUnknown(maxCredits: number, credits: number): void {
     for (const budget of this.#chain) {
       budget.#unknown = Math.max(0, budget.#unknown - micro(maxCredits));
@@ -184,11 +225,54 @@ class CreditBudget implements Budget {
     return undefined;
   }
 
+  #pay(debt: Debt, spent: number): void {
+    const { state, max } = debt;
+    if (state === 'paid') return;
+    debt.state = 'paid';
+    for (const budget of this.#chain) {
+      if (state === 'open') budget.#forget(debt, spent);
+      else budget.#count(0, spent - max);
+    }
+    this.#admitAll();
+  }
+
+  #forget(debt: Debt, spent: number): void {
+    this.#debts.delete(debt);
+    this.#owed -= debt.max;
+    this.#count(debt.max, spent);
+  }
+
+  get #isOnlyOwed(): boolean {
+    return this.#queue.length > 0 && this.#owed > 0 && this.#reserved === this.#owed;
+  }
+
+  /** Whoever waits must not wait for ever for what nobody takes up. */
+  #watchOwed(): void {
+    const clock = this.#options.clock ?? this.#options.shared?.clock;
+    if (clock === undefined || this.#isWatched || !this.#isOnlyOwed) return;
+    this.#isWatched = true;
+    const seen = this.#changes;
+    clock.after(OWED_GRACE_MS, () => {
+      this.#isWatched = false;
+      if (this.#isOnlyOwed && this.#changes === seen) this.#writeOff();
+      else this.#watchOwed();
+    });
+  }
+
+  #writeOff(): void {
+    for (const debt of [...this.#debts]) {
+      debt.state = 'writtenOff';
+      for (const budget of debt.from.#chain) budget.#forget(debt, debt.max);
+    }
+    this.#admitAll();
+  }
+
   get #isShared(): boolean {
     return this.#options.shared !== undefined;
   }
 
   #count(reserved: number, settled: number): void {
+    this.#changes++;
     this.#reserved -= reserved;
     this.#settled += settled;
     if (reserved !== 0 || settled !== 0) this.#options.shared?.ledger.settle(reserved, settled);
@@ -197,6 +281,7 @@ class CreditBudget implements Budget {
   #enqueue(queued: Queued): void {
     this.#queue.push(queued);
     this.#retryLater();
+    this.#watchOwed();
   }
 
   /** Others make room too, and say nothing of it. */
@@ -243,6 +328,7 @@ class CreditBudget implements Budget {
       }
     } finally {
       this.#admitting = false;
+      this.#watchOwed();
     }
   }
 

@@ -5,8 +5,10 @@
  *
  * Invariants
  *  1. A declared limit never changes.
- *  2. An undeclared one starts at 8, grows by one for each full round of answers under load, and is halved at most once
- *     for what was dispatched before the last halving: one bad moment counts once, however many requests were in flight.
+ *  2. An undeclared one starts at 8 and grows by one for each full round of answers under load. Until the first refusal or
+ *     rise of latency it doubles instead while it is what keeps a declared rate from being used: a rate that is declared is
+ *     no flood; where none is, nobody has said what the provider takes. It is halved at most once for what was dispatched
+ *     before the last halving: one bad moment counts once, however many requests were in flight.
  *  3. It is never below 1, and slow answers alone don't take it below 4.
  */
 export interface ConcurrencyLimit {
@@ -26,8 +28,9 @@ const USUAL = 1 / 256;
 const NOTABLE_RISE_MS = 100;
 const MIN_SAMPLES = 32;
 
-export function createConcurrency(declared: number | undefined): ConcurrencyLimit {
-  return declared === undefined ? new AdaptiveConcurrency() : new DeclaredConcurrency(declared);
+/** `rate`: the calls per second that are declared, for the shortest time. */
+export function createConcurrency(declared: number | undefined, rate = 0): ConcurrencyLimit {
+  return declared === undefined ? new AdaptiveConcurrency(rate) : new DeclaredConcurrency(declared);
 }
 
 class DeclaredConcurrency implements ConcurrencyLimit {
@@ -44,12 +47,18 @@ class DeclaredConcurrency implements ConcurrencyLimit {
 
 class AdaptiveConcurrency implements ConcurrencyLimit {
   readonly adaptive = true;
+  readonly #rate: number;
   #limit = START;
+  #isUntroubled = true;
   #roundAnswers = 0;
   #halvedAt = Number.NEGATIVE_INFINITY;
   #recentMs = 0;
   #usualMs = 0;
   #samples = 0;
+
+  constructor(rate: number) {
+    this.#rate = rate;
+  }
 
   get limit(): number {
     return this.#limit;
@@ -58,19 +67,26 @@ class AdaptiveConcurrency implements ConcurrencyLimit {
   answered(dispatchedAt: number, latencyMs: number, busy: boolean): void {
     this.#observe(latencyMs);
     if (this.#isSlow() && dispatchedAt > this.#halvedAt) {
+      this.#isUntroubled = false;
       if (this.#limit > LEAST_FOR_SLOWNESS) this.#halve(dispatchedAt + latencyMs, LEAST_FOR_SLOWNESS);
       this.#forgetLatency();
       return;
     }
     if (!busy) return;
     this.#roundAnswers++;
-    if (this.#roundAnswers < this.#limit) return;
+    if (this.#roundAnswers < this.#limit && !this.#holdsRateBack) return;
     this.#roundAnswers = 0;
     this.#limit = Math.min(LARGEST, this.#limit + 1);
   }
 
   deferred(dispatchedAt: number, now: number): void {
+    this.#isUntroubled = false;
     if (dispatchedAt > this.#halvedAt) this.#halve(now, 1);
+  }
+
+  /** So many in flight for so long make less than the rate. */
+  get #holdsRateBack(): boolean {
+    return this.#isUntroubled && this.#limit < (this.#rate * this.#recentMs) / 1_000;
   }
 
   #halve(now: number, least: number): void {

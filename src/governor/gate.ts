@@ -58,6 +58,11 @@ export class BackPressureGate {
     return this.#until;
   }
 
+  /** Since when every call was refused; undefined where the last one was taken. */
+  get refusedSince(): number | undefined {
+    return this.#episode?.closedAt;
+  }
+
   /** How many may be in flight: Infinity once the ramp is over. */
   get ramp(): number {
     return this.#ramp;

@@ -4,7 +4,9 @@ import type { ProviderAccount } from '../tool/index.ts';
 import { AccountGovernor } from './account.ts';
 import type { Permit, PermitRequest } from './permit.ts';
 import type { PersistenceBreaker } from './persistence-breaker.ts';
+import type { PlaceState } from './place-state.ts';
 import type { RateState } from './rate-state.ts';
+import { SharedConcurrency } from './shared-concurrency.ts';
 import { SharedWindow } from './shared-window.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import { LocalWindow, type WindowLimit } from './window.ts';
@@ -18,6 +20,8 @@ export interface GovernorOptions {
   readonly persistence?: PersistenceBreaker;
   /** Keeps the windows, which outlive this process and are shared with others; without it they live in memory. */
   readonly rateState?: RateState;
+  /** Keeps how many of a declared concurrency this process may use; without it all of them. */
+  readonly placeState?: PlaceState;
   /** This process's name in it; a random one where it is not given. */
   readonly asker?: string;
 }
@@ -64,19 +68,31 @@ export function createGovernor(options: GovernorOptions): Governor {
 }
 
 function accountGovernor(account: ProviderAccount, options: GovernorOptions): AccountGovernor {
-  const { clock, chance = systemChance, providerMaxWaitMs, rateState } = options;
+  const { clock, chance = systemChance, providerMaxWaitMs, rateState, placeState } = options;
   const limits = declaredWindows(account);
+  const { concurrency } = account.limits;
   const asker = options.asker ?? Buffer.from(chance.bytes(8)).toString('hex');
   return new AccountGovernor(account, {
     clock,
     chance,
     providerMaxWaitMs,
     windows: (queue) =>
-      limits.map((limit) =>
+      limits.map((limit, index) =>
         rateState === undefined
           ? new LocalWindow(limit)
-          : new SharedWindow(limit, { ...queue, account: account.key, rateState, clock, asker }),
+          : new SharedWindow(limit, {
+              ...queue,
+              account: account.key,
+              rateState,
+              clock,
+              asker,
+              shorter: limits.slice(0, index),
+            }),
       ),
+    places: (queue) =>
+      placeState === undefined || concurrency === undefined
+        ? undefined
+        : new SharedConcurrency({ ...queue, account: account.key, limit: Math.floor(concurrency), placeState, clock }),
   });
 }
 

@@ -5,12 +5,14 @@ export {
   type BudgetSnapshot,
   type CreditWaiter,
   createBudget,
+  type Owed,
 } from './budget.ts';
 export type { CreditLedger } from './credit-ledger.ts';
 export { createGovernor, type Governor, type GovernorOptions } from './governor.ts';
 export type { ResponseHeaders } from './headers.ts';
 export type { Permit, PermitOutcome, PermitRequest } from './permit.ts';
 export { createPersistenceBreaker, type PersistenceBreaker } from './persistence-breaker.ts';
+export type { NamedClaim, PlaceChange, PlaceClaim, PlaceState, PlaceView } from './place-state.ts';
 export {
   memoryRateLogs,
   type RateChange,

@@ -8,10 +8,12 @@ import type { Lane, Waiter } from './waiter.ts';
  * Invariants
  *  1. A lane is here exactly while it holds a waiter; it takes turns exactly while it is also not held.
  *  2. Inside a lane the order is that of arrival. A waiter that is aborted leaves without a trace.
- *  3. After its turn a lane goes behind all lanes that wait: n waiting runs get a slot each out of any n.
+ *  3. Calls that cost nothing have a lane of their own: they need not wait behind what waits for credits, since what ends
+ *     by them (a job that is polled) is what those credits come from.
+ *  4. After its turn a lane goes behind all lanes that wait: n waiting runs get a slot each out of any n.
  */
 export class Lanes {
-  readonly #byRun = new Map<string, Lane>();
+  readonly #byName = new Map<string, Lane>();
   readonly #turns: Lane[] = [];
   #size = 0;
 
@@ -25,10 +27,11 @@ export class Lanes {
   }
 
   add(waiter: Waiter): void {
-    let lane = this.#byRun.get(waiter.runId);
+    const name = nameOf(waiter.runId, waiter.request.maxCredits === 0);
+    let lane = this.#byName.get(name);
     if (lane === undefined) {
-      lane = { runId: waiter.runId, first: waiter, last: waiter, size: 1, held: false };
-      this.#byRun.set(waiter.runId, lane);
+      lane = { name, runId: waiter.runId, first: waiter, last: waiter, size: 1, held: false };
+      this.#byName.set(name, lane);
       this.#turns.push(lane);
     } else {
       waiter.previous = lane.last;
@@ -54,7 +57,7 @@ export class Lanes {
     if (previous !== undefined) previous.following = following;
     if (following !== undefined) following.previous = previous;
     if (previous === undefined && following === undefined) {
-      this.#byRun.delete(lane.runId);
+      this.#byName.delete(lane.name);
       if (!lane.held) this.#turns.splice(this.#turns.indexOf(lane), 1);
       return;
     }
@@ -80,12 +83,16 @@ export class Lanes {
   }
 
   *[Symbol.iterator](): Generator<Waiter> {
-    for (const lane of this.#byRun.values())
+    for (const lane of this.#byName.values())
       for (let waiter: Waiter | undefined = lane.first; waiter !== undefined; waiter = waiter.following) yield waiter;
   }
 
-  /** One entry for each run that waits. */
+  /** One entry for each run that waits; two where calls that cost nothing wait beside others. */
   runs(): readonly Lane[] {
-    return [...this.#byRun.values()];
+    return [...this.#byName.values()];
   }
+}
+
+function nameOf(runId: string, isFree: boolean): string {
+  return isFree ? `${runId} free` : runId;
 }

@@ -101,7 +101,12 @@ export class GrantedPermit implements Permit {
 
   settle(outcome: PermitOutcome): void {
     if (this.state === 'ended') return;
-    // What has an ending went out: forgetting to say so must not make room in a window.
+    // What never went out uses nothing up, which matters where a window is a day.
+    if (outcome.ending === 'notDispatched' && this.state === 'granted') {
+      this.release();
+      return;
+    }
+    // What has another ending went out: forgetting to say so must not make room in a window.
     this.dispatched();
     this.state = 'ended';
     this.#owing = outcome.credits === 'later';

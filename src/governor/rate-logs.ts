@@ -10,7 +10,7 @@ export interface RateLogs {
    * Throws, or rejects with, what the place throws in which the logs are kept.
    */
   change<T>(query: RateQuery, decide: (view: RateView) => RateChange<T>): T | Promise<T>;
-  /** Slots that were used later than granted count from then on. */
+  /** Slots that were used later than granted count from then on; those that were not used at all count no more. */
   move(moves: readonly SlotMove[]): void | Promise<void>;
 }
 
@@ -56,7 +56,8 @@ export interface SlotMove {
   readonly name: string;
   readonly asker: string;
   readonly from: number;
-  readonly to: number;
+  /** When it counts; null where it was not used. */
+  readonly to: number | null;
 }
 
 interface MemoryLog {
@@ -87,7 +88,7 @@ export function memoryRateLogs(): RateLogs {
         const log = logs.get(name);
         const place = log?.slots.findIndex((slot) => slot.at === from && slot.asker === asker) ?? -1;
         if (log === undefined || place < 0) continue;
-        log.slots.splice(place, 1, { at: to, asker });
+        log.slots.splice(place, 1, ...(to === null ? [] : [{ at: to, asker }]));
         log.slots.sort((a, b) => a.at - b.at);
       }
     },

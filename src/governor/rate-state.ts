@@ -7,16 +7,20 @@ import { MARGIN, type WindowLimit } from './window.ts';
  * All instants are wall clock, milliseconds since the epoch.
  */
 export interface RateState {
-  /** Grants slots between `now` and `until`; what is granted counts as used, used or not. */
+  /** Grants slots between `now` and `until`; what is granted counts as used until it is given back. */
   take(request: RateRequest): RateGrant | Promise<RateGrant>;
-  /** A slot was used later than granted: count it there. Never throws: the request is already on its way. */
+  /** A slot was used later than granted: count it there; or not at all (null). Never throws: the request is on its way. */
   moved(move: {
     readonly account: string;
     readonly limit: WindowLimit;
     readonly asker: string;
     readonly from: number;
-    readonly to: number;
+    readonly to: number | null;
   }): void;
+  /** What to do before the end: give back what was granted and not used. */
+  atEnd(giveBack: () => void): void;
+  /** The process grants nothing more: has everything given back, at once where nobody else has the lock. */
+  end(): void;
 }
 
 export interface RateRequest {
@@ -55,15 +59,23 @@ const SET_BACK_MS = 15_000;
 /** The state over logs that others may use too. */
 export function createRateState(logs: RateLogs, { isGone = () => false }: RateStateOptions = {}): RateState {
   let moves: SlotMove[] = [];
+  const endings: (() => void)[] = [];
   const flush = async (): Promise<void> => {
     const due = moves;
     moves = [];
+    if (due.length === 0) return;
     // Where it can't be written, the slot counts from the instant at which it was granted.
-    await Promise.resolve(logs.move(due)).catch(() => {});
+    try {
+      await logs.move(due);
+    } catch {
+      // A slot that was given back counts as used.
+    }
   };
   return {
     take(request) {
       const { account, limit, asker, now, until, want } = request;
+      // What was given back in this turn may be asked for in the same.
+      if (moves.some(({ to }) => to === null)) void flush();
       const query = {
         name: logName(account, limit),
         asker,
@@ -79,6 +91,13 @@ export function createRateState(logs: RateLogs, { isGone = () => false }: RateSt
       moves.push({ name: logName(account, limit), asker, from, to });
       // All of a turn in one transaction.
       if (moves.length === 1) setImmediate(() => void flush());
+    },
+    atEnd(giveBack) {
+      endings.push(giveBack);
+    },
+    end() {
+      for (const giveBack of endings) giveBack();
+      void flush();
     },
   };
 }

@@ -127,6 +127,118 @@ describe('limits that processes share', () => {
     await expect(async () => second.permit(requestTo(account))).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
   });
 
+  for (const [calls, per] of [
+    [20, '1d'],
+    [100, '1d'],
+    [100, '1h'],
+  ] as const)
+    verifies('PACE-LONG-1', `of ${calls} in ${per} every call is used, however many are in flight`, async () => {
+      for (const pool of [1, 2, 8, 20, 64]) {
+        const clock = new VirtualClock();
+        const account = accountWith({ rate: [{ calls, per }] });
+        const log: Dispatch[] = [];
+        const governor = governorOn(clock, { rateState: createMemoryRateState() });
+        const refused = workOff({ clock, log, governor, account }, { calls: 500, pool, latencyMs: 15 });
+        refused.catch(() => {});
+        await clock.advance(10_000);
+        await expect(refused).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+        expect(log.length).toBe(calls);
+      }
+    });
+
+  verifies('PACE-LONG-1', 'several at once use a day to the last call, and so do those who come later', async () => {
+    const clock = new VirtualClock();
+    const rate = [
+      { calls: 10, per: '1s' },
+      { calls: 100, per: '1d' },
+    ];
+    const account = accountWith({ rate, concurrency: 500 });
+    const log: Dispatch[] = [];
+    const [one, two, later] = processes(3, clock, createMemoryRateState());
+    if (one === undefined || two === undefined || later === undefined) throw new Error('three governors');
+    let call = 0;
+    const givesUp = (): boolean => call++ % 3 === 0;
+    for (const governor of [one, two])
+      void workOff({ clock, log, governor, account }, { calls: 60, pool: 20, preparationMs: () => 30, givesUp });
+    await clock.advance(60_000);
+    expect(log.length).toBe(80);
+    void workOff({ clock, log, governor: later, account }, { calls: 50, pool: 20 }).catch(() => {});
+    await clock.advance(60_000);
+    expect(log.length).toBe(100);
+  });
+
+  verifies(
+    'PACE-LONG-1',
+    'what a process took for calls that are wanted no more is there for another at once',
+    async () => {
+      const clock = new VirtualClock();
+      const rate = [
+        { calls: 1, per: '1s' },
+        { calls: 2, per: '1d' },
+      ];
+      const account = accountWith({ rate });
+      const [one, two] = processes(2, clock, createMemoryRateState());
+      if (one === undefined || two === undefined) throw new Error('two governors');
+      (await one.permit(requestTo(account))).dispatched();
+      const halt = new AbortController();
+      const waits = Promise.resolve(one.permit(requestTo(account, { signal: halt.signal }))).catch((error) => error);
+      await expect(async () => two.permit(requestTo(account))).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+      halt.abort('halted');
+      expect(await waits).toBe('halted');
+      await clock.advance(2_000);
+      expect(await two.permit(requestTo(account))).toBeDefined();
+      await expect(async () => one.permit(requestTo(account))).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+    },
+  );
+
+  verifies(
+    'PACE-LONG-1',
+    'a slot of a day that lies unused for fifteen seconds goes back, though somebody waits',
+    async () => {
+      const clock = new VirtualClock();
+      const rate = [
+        { calls: 1, per: '1m' },
+        { calls: 2, per: '1d' },
+      ];
+      const account = accountWith({ rate });
+      const [one, two] = processes(2, clock, createMemoryRateState());
+      if (one === undefined || two === undefined) throw new Error('two governors');
+      (await one.permit(requestTo(account))).dispatched();
+      Promise.resolve(one.permit(requestTo(account))).catch(() => {});
+      await expect(async () => two.permit(requestTo(account))).rejects.toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
+      await clock.advance(16_000);
+      expect(two.permit(requestTo(account))).toBeInstanceOf(Promise);
+      await clock.advance(0);
+      expect(two.snapshot()[0]).toMatchObject({ waiting: 1 });
+    },
+  );
+
+  verifies(
+    ['PACE-LONG-1', 'PACE-SHARED-1'],
+    'a long window is never exceeded by what is given back',
+    async () => {
+      const long = fc.record({ calls: fc.integer({ min: 1, max: 12 }), per: fc.integer({ min: 61_000, max: 90_000 }) });
+      const short = fc.record({ calls: fc.integer({ min: 1, max: 4 }), per: fc.integer({ min: 400, max: 20_000 }) });
+      await fc.assert(
+        fc.asyncProperty(long, short, fc.infiniteStream(fc.nat(60)), async (limit, shorter, chances) => {
+          const clock = new LateClock(() => (chances.next().value ?? 0) / 20);
+          const account = accountWith({ rate: [limit, shorter], concurrency: 500 });
+          const log: Dispatch[] = [];
+          const state = createMemoryRateState();
+          const next = (): number => chances.next().value ?? 0;
+          const options = { calls: 1_000, pool: 6, preparationMs: next, givesUp: () => next() % 3 === 0 };
+          for (const governor of processes(3, clock, state)) void workOff({ clock, log, governor, account }, options);
+          for (let part = 0; part < 10; part++) await clock.advance(30_000);
+          const instants = log.map(({ at }) => at);
+          for (const { calls, per } of [limit, shorter]) expect(mostInWindow(instants, per)).toBeLessThanOrEqual(calls);
+          expect(instants.length).toBeGreaterThanOrEqual(Math.min(limit.calls, 3));
+        }),
+        { numRuns: 15 },
+      );
+    },
+    60_000,
+  );
+
   it('a state that fails refuses those who wait with its error, and is asked again later', async () => {
     const clock = new VirtualClock();
     let broken = true;

@@ -7,6 +7,13 @@ const FAILED_RETRY_MS = 1_000;
 const WALL_STEP_MS = 2;
 /** No connection takes longer, however long the window is. */
 const LATEST_MS = 10_000;
+/** What is lost of a longer window is lost for longer than anyone waits. */
+const LONG_MS = 60_000;
+const LONGEST_LAPSE_MS = 15_000;
+/** Which part of a long window may lie ready for calls that have not come. */
+const LONG_SPARE = 1 / 1_000;
+const NOTHING_RETRY_MS = 20;
+const LOOK_AGAIN_MS = 1_000;
 
 /** A slot that this process was granted and has not used. Instants are monotonic. */
 interface Slot {
@@ -14,6 +21,7 @@ interface Slot {
   /** When it counts. */
   readonly at: number;
   readonly lapsesAt: number;
+  readonly isSpare: boolean;
 }
 
 /**
@@ -27,11 +35,15 @@ interface Slot {
  *     earlier); one that goes more than the slack later is moved in the state, so that others see the real instant.
  *  2. Slots are taken for those who could go now, at most 100 ms (or a quarter of `per`) ahead, and spare ones, while the
  *     window is less than half used, for as many as went in the last such time: so a call of a fast account costs no
- *     transaction of its own. One that is not used within a quarter of `per` lapses: kept longer it might be moved over
- *     instants that others have been granted meanwhile.
+ *     transaction of its own. One that is not used within a quarter of `per` (at most 15 s) lapses: kept longer it might be
+ *     moved over instants that others have been granted meanwhile.
  *  3. The first `calls` requests of this process, which make their connections first, count in the state too as late as
  *     they may arrive until as many answers have come (see LocalWindow).
  *  4. At most one request for slots is under way.
+ *  5. A slot that is not used is given back: when it lapses, and at the end of the process. Of a window over a minute also
+ *     once nobody waits any more, and it is never taken sooner than shorter windows let the calls go that want it; spare are a
+ *     thousandth at most. So a kill takes no more of a day's quota than that, and what goes in 100 ms.
+ *  6. A long window that is used up is looked at again for whoever comes later: others may have given back.
  */
 export class SharedWindow implements PaceWindow {
   readonly perMs: number;
@@ -40,10 +52,15 @@ export class SharedWindow implements PaceWindow {
   readonly #parts: SharedWindowParts;
   readonly #blockMs: number;
   readonly #lapseMs: number;
+  readonly #isLong: boolean;
+  /** How many slots are wanted at once at the most. */
+  readonly #most: number;
   /** In the order in which they become usable. */
   #stock: Slot[] = [];
   #asking = false;
   #askAgainAt = Number.NEGATIVE_INFINITY;
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #lapsing = false;
   /** Wall instants by monotonic ones, so that a slot keeps its name in the state when the wall clock jumps. */
   readonly #granted = new Map<number, number>();
   #usedFrom = Number.NEGATIVE_INFINITY;
@@ -59,8 +76,12 @@ export class SharedWindow implements PaceWindow {
     this.#own = new LocalWindow(limit);
     this.#limit = limit;
     this.#parts = parts;
-    this.#lapseMs = limit.perMs / 4;
+    this.#lapseMs = Math.min(limit.perMs / 4, LONGEST_LAPSE_MS);
     this.#blockMs = Math.min(BLOCK_MS, this.#lapseMs);
+    this.#isLong = limit.perMs > LONG_MS;
+    const inBlock = parts.shorter.map(({ calls, perMs }) => Math.ceil((calls * this.#blockMs) / perMs));
+    this.#most = this.#isLong ? Math.min(...inBlock) : Number.POSITIVE_INFINITY;
+    parts.rateState.atEnd(() => this.#giveBack(this.#stock.splice(0)));
   }
 
   get allowedRate(): number {
@@ -71,10 +92,12 @@ export class SharedWindow implements PaceWindow {
     const own = this.#own.nextAt();
     if (own > now) return own;
     this.#dropLapsed(now);
-    if (this.#stock.length === 0 && !this.#asking && now >= this.#askAgainAt) this.#ask(now);
+    if (this.#stock.length === 0 && !this.#asking && now >= this.#nextAsk) this.#ask(now);
     const first = this.#stock[0];
     if (first !== undefined) return first.usableFrom;
-    return this.#asking ? Number.POSITIVE_INFINITY : this.#askAgainAt;
+    if (this.#asking) return Number.POSITIVE_INFINITY;
+    // Whoever has its share already is told an instant that may be past; without a slot nobody goes.
+    return this.#askAgainAt > now ? this.#askAgainAt : now + NOTHING_RETRY_MS;
   }
 
   reserve(now: number, waitingSince: number): number {
@@ -105,26 +128,64 @@ export class SharedWindow implements PaceWindow {
 
   release(slot: number): void {
     this.#own.release();
-    this.#stock.unshift({ usableFrom: Number.NEGATIVE_INFINITY, at: slot, lapsesAt: slot + this.#lapseMs });
+    const lapsesAt = this.#parts.clock.monotonic() + this.#lapseMs;
+    this.#stock.unshift({ usableFrom: Number.NEGATIVE_INFINITY, at: slot, lapsesAt, isSpare: false });
+    this.#lapseLater();
   }
 
-  #move(from: number, to: number): void {
+  unwanted(): void {
+    if (!this.#isLong || this.#stock.length === 0) return;
+    this.#giveBack(this.#stock.filter(({ isSpare }) => !isSpare));
+    this.#stock = this.#stock.filter(({ isSpare }) => isSpare);
+  }
+
+  /** A slot of a short window is back before anyone has looked; for one of a long window every call would look. */
+  get #nextAsk(): number {
+    return this.#isLong ? Math.min(this.#askAgainAt, this.#askedAt + LOOK_AGAIN_MS) : this.#askAgainAt;
+  }
+
+  #move(from: number, to: number | null): void {
     const { rateState, account, asker } = this.#parts;
     rateState.moved({ account, asker, limit: this.#limit, from, to });
   }
 
+  #giveBack(slots: readonly Slot[]): void {
+    for (const { at } of slots) {
+      const from = this.#granted.get(at);
+      if (from !== undefined) this.#move(from, null);
+    }
+    if (slots.length > 0) this.#askAgainAt = Math.min(this.#askAgainAt, this.#parts.clock.monotonic());
+  }
+
   #dropLapsed(now: number): void {
-    for (let slot = this.#stock[0]; slot !== undefined && slot.lapsesAt < now; slot = this.#stock[0])
-      this.#stock.shift();
+    let lapsed = 0;
+    while ((this.#stock[lapsed]?.lapsesAt ?? Number.POSITIVE_INFINITY) < now) lapsed++;
+    if (lapsed > 0) this.#giveBack(this.#stock.splice(0, lapsed));
+  }
+
+  /** Nobody may look at a long window for hours. */
+  #lapseLater(): void {
+    const lapsesAt = this.#stock[0]?.lapsesAt;
+    if (!this.#isLong || this.#lapsing || lapsesAt === undefined) return;
+    const { clock } = this.#parts;
+    this.#lapsing = true;
+    const lapse = (): void => {
+      this.#lapsing = false;
+      this.#dropLapsed(clock.monotonic());
+      this.#lapseLater();
+    };
+    clock.after(lapsesAt - clock.monotonic() + 1, lapse, { keepAlive: false });
   }
 
   #ask(now: number): void {
+    this.#askedAt = now;
     for (const slot of this.#granted.keys()) if (slot < now - this.perMs) this.#granted.delete(slot);
     const { rateState, account, asker, ready } = this.#parts;
     const toWall = this.#toWall(now);
     // A timer that was late by less than the slack does not put the slot off that it was set for.
     const from = Math.max(now - slackOf(this.perMs), Math.min(now, this.#askAgainAt)) + toWall;
-    const [want, spare, until] = [Math.max(1, ready(this.#blockMs)), this.#expected(now), now + toWall + this.#blockMs];
+    const want = Math.max(1, Math.min(ready(this.#blockMs), this.#most));
+    const [spare, until] = [this.#expected(now), now + toWall + this.#blockMs];
     const request = { account, asker, limit: this.#limit, want, spare, now: from, until };
     try {
       const grant = rateState.take(request);
@@ -150,7 +211,8 @@ export class SharedWindow implements PaceWindow {
       this.#used = 0;
       this.#usedFrom = now;
     }
-    return Math.max(this.#usedBefore, this.#used);
+    const expected = Math.max(this.#usedBefore, this.#used);
+    return this.#isLong ? Math.min(expected, Math.floor(this.#limit.calls * LONG_SPARE)) : expected;
   }
 
   #await(grant: Promise<RateGrant>, toMonotonic: number, until: number): void {
@@ -178,16 +240,18 @@ export class SharedWindow implements PaceWindow {
   }
 
   #receive(grant: RateGrant, toMonotonic: number, until: number): void {
+    const now = this.#parts.clock.monotonic();
     this.#askAgainAt = grant.nextAt + toMonotonic;
     for (const wall of grant.slots) {
       const at = wall + toMonotonic;
       this.#granted.set(at, wall);
-      this.#stock.push({ usableFrom: at, at, lapsesAt: at + this.#lapseMs });
+      this.#stock.push({ usableFrom: at, at, lapsesAt: Math.max(now, at) + this.#lapseMs, isSpare: false });
     }
     const at = until + toMonotonic;
     if (grant.spare > 0) this.#granted.set(at, until);
     for (let spare = 0; spare < grant.spare; spare++)
-      this.#stock.push({ usableFrom: Number.NEGATIVE_INFINITY, at, lapsesAt: at });
+      this.#stock.push({ usableFrom: Number.NEGATIVE_INFINITY, at, lapsesAt: at, isSpare: true });
+    this.#lapseLater();
   }
 }
 
@@ -197,4 +261,6 @@ export interface SharedWindowParts extends WindowQueue {
   readonly clock: Clock;
   /** One name for each process. */
   readonly asker: string;
+  /** The limits of the account for shorter times. */
+  readonly shorter: readonly WindowLimit[];
 }

@@ -28,6 +28,7 @@ export interface Waiter extends CreditWaiter {
 }
 
 export interface Lane {
+  readonly name: string;
   readonly runId: string;
   first: Waiter;
   last: Waiter;

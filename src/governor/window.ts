@@ -24,6 +24,8 @@ export interface PaceWindow {
   reserve(now: number, waitingSince: number): number;
   dispatched(slot: number, now: number): void;
   release(slot: number): void;
+  /** Nobody waits: what was taken for those who did is not wanted. */
+  unwanted(): void;
   /** A request has been answered, so as many as were answered by now have arrived. */
   arrived(now: number): void;
 }
@@ -103,6 +105,8 @@ export class LocalWindow implements PaceWindow {
   release(): void {
     this.#reserved--;
   }
+
+  unwanted(): void {}
 
   arrived(now: number): void {
     const at = this.#arrived;

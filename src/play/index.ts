@@ -7,6 +7,7 @@ export {
   saveArtifact,
 } from './artifact.ts';
 export { type Bundle, type BundleOptions, bundleModule, stopBundler } from './bundle.ts';
+export type { ShownCalls } from './check/call-sums.ts';
 export { type CheckOptions, checkPlay, type PlayCheck } from './check/check.ts';
 export { FINDINGS, type Finding, type FindingCode } from './check/finding.ts';
 export type { PlannedColumn, PlannedCsv, PlannedDataset, PlannedLeg, PlayPlan } from './check/plan.ts';

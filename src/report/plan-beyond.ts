@@ -36,6 +36,27 @@ export function datasetsBeyond(facts: PlanFacts, scale: number): readonly Beyond
   return beyond;
 }
 
+/**
+ * Datasets that may cost, and whose rows, or whether there are any, may rest on cells of an earlier one that are not there yet:
+ * by their keys, or `one with a computed key`. An empty one in a pilot tells nothing: other answers may fill it.
+ */
+export function datasetsUnknown({ counts, experience }: PlanFacts): readonly string[] {
+  const first = counts.datasets.findIndex(({ waiting }) => waiting > 0);
+  if (first === -1) return [];
+  const shown = new Map(experience.datasets.map(({ key, mayCost }) => [key, mayCost]));
+  const planned = counts.datasets.map(({ key }) => key);
+  const later = planned.slice(first + 1).filter((key) => shown.get(key) ?? shown.get(null) ?? experience.mayCost);
+  const missing = [...shown].filter(([key, mayCost]) => {
+    const isPlanned = key === null ? planned.some((one) => !shown.has(one)) : planned.includes(key);
+    return mayCost && !isPlanned;
+  });
+  return [...later.map(quoted), ...missing.map(([key]) => (key === null ? 'one with a computed key' : quoted(key)))];
+}
+
+function quoted(key: string): string {
+  return `'${key}'`;
+}
+
 /** How many times the pilot's rows this run has. */
 function growth({ counts, experience, sample }: PlanFacts, scale: number): number {
   const { pilot } = experience;

@@ -1,10 +1,11 @@
 import type { PlanCounts, RowsCut } from '../run/index.ts';
 import type { CatalogueTool } from '../tool/index.ts';
 import { areAllFailed, freshAmong, hitShare, laterOf, mostOf, priceOf, rowsLike } from './forecast.ts';
+import { LegBounds, type Slot, type TextFacts } from './leg-bounds.ts';
 import type { Pilot, PilotCall, PilotDataset, PilotRow } from './pilot.ts';
 
 /** What earlier runs, and the play's text, tell about a play and its tools. */
-export interface Experience {
+export interface Experience extends TextFacts {
   readonly pilot: Pilot | undefined;
   tool(id: string): CatalogueTool | undefined;
   /** Share of a tool's answers that were a result, 0 to 1; undefined where it has never been asked. */
@@ -12,8 +13,8 @@ export interface Experience {
   /** Mean credits of a call that went out; undefined where none of them was answered. */
   meanCredits(tool: string): number | undefined;
   hasFailed(tool: string): boolean;
-  /** Tools that the play's text shows at a leg. */
-  toolsOf(dataset: string, leg: string): readonly string[];
+  /** Datasets that the play's text shows; the key is null where it is computed. */
+  readonly datasets: readonly { readonly key: string | null; readonly mayCost: boolean }[];
   /** Answers of the tool that are stored do not serve in this run. */
   isRefreshed(tool: string): boolean;
 }
@@ -43,11 +44,6 @@ export interface LegEstimate {
   /** Calls that are new in the least, expected and worst case. */
   readonly calls: Spread;
   readonly credits: Spread;
-}
-
-interface Slot {
-  readonly column: string;
-  readonly leg: string;
 }
 
 interface Entry {
@@ -82,12 +78,14 @@ export class LegForecast {
   isBlind = false;
   /** Rows go on by nothing but their tools' hit rates. */
   isGuessed = false;
+  readonly #bounds: LegBounds;
 
   constructor(dataset: PlannedDataset, counts: PlanCounts, experience: Experience) {
     this.dataset = dataset;
     this.#experience = experience;
     this.#pilot = experience.pilot?.datasets.find(({ key }) => key === dataset.key);
     this.#slots = slotsOf(dataset.columns);
+    this.#bounds = new LegBounds(dataset.key, this.#slots, experience);
     this.#skipped = this.#slots.map(({ leg }) => dataset.legs.find(({ path }) => path === leg)?.skipped ?? 0);
     const isHere = ({ datasetNo }: { readonly datasetNo: number }): boolean => datasetNo === dataset.datasetNo;
     for (const { path, tool, fresh, shared } of counts.fresh.filter(isHere)) {
@@ -97,11 +95,18 @@ export class LegForecast {
     }
     for (const { path, tool, calls } of counts.answered.filter(isHere))
       this.#entry(this.#slotOf(path), tool).receipt += calls;
-    for (const cut of counts.cut.filter(isHere)) this.#goOn(cut);
+    for (const cut of counts.cut.filter(isHere)) {
+      this.#bound(cut);
+      this.#goOn(cut);
+    }
   }
 
   /** Legs in order, with what is new in them; `beyond` are rows that were not planned, which are like those that were. */
   legs(scale: number, beyond: number): LegEstimate[] {
+    if (beyond > 0) {
+      this.#bounds.reach(0, 0);
+      for (const { slot, tool } of this.#bounds.from(0)) this.#entry(slot, tool);
+    }
     return this.#slots.flatMap((slot, index) => {
       const entries = [...this.#entries.values()].filter((entry) => entry.slot === index);
       const skipped = (this.#skipped[index] ?? 0) * scale;
@@ -111,14 +116,14 @@ export class LegForecast {
     });
   }
 
-  /** Legs at which rows made unlike numbers of calls, so that one may make more than any before. */
+  /** Legs at which rows call as often as they like, so that one may make more calls than any before. */
   get varying(): readonly string[] {
-    const rows = this.#pilot?.rows ?? [];
-    const varies = ({ slot, tool }: Entry): boolean => {
-      const counts = rows.map(({ calls }) => calls.filter(this.#at(slot, tool)).length).filter((count) => count > 0);
-      return new Set(counts).size > 1;
-    };
-    return [...new Set([...this.#entries.values()].filter(varies).map(({ slot }) => this.#slots[slot]?.leg ?? ''))];
+    return this.#bounds.varying;
+  }
+
+  /** Why the text does not tell every call that rows may come to, by leg. */
+  get hidden(): readonly string[] {
+    return this.#bounds.hidden;
   }
 
   /** Legs at which a tool has failed at every call of the pilot, where this run is to call it. */
@@ -130,12 +135,31 @@ export class LegForecast {
     });
   }
 
-  /** Legs that rows may still come to, with no tool known there. */
-  get unknown(): readonly string[] {
-    const isTold = (this.#pilot?.rows.length ?? 0) > 0 && this.failing.length === 0;
-    if (this.dataset.waiting === 0 || isTold) return [];
-    const known = new Set([...this.#entries.values()].map(({ slot }) => this.#slots[slot]?.leg));
-    return this.dataset.columns.flatMap(({ legs }) => legs.filter((leg) => !known.has(leg)));
+  /**
+   * The most that rows may still do which stand there: at every leg from there on, each call that the text shows, and those
+   * that rows of the pilot made where they made more.
+   */
+  #bound(cut: RowsCut): void {
+    const from = this.#slotOf(cut.path);
+    const isHere = ({ path }: { readonly path: string }): boolean => this.#slotOf(path) === from;
+    const made = cut.known.filter(isHere).reduce((sum, { calls }) => sum + calls, 0);
+    const isDone = this.#bounds.reach(from, made / cut.rows);
+    const places = [
+      ...this.#places(this.#pilot?.rows ?? [], from),
+      ...this.#bounds.from(from),
+      ...this.#entries.values(),
+    ];
+    const unlike = new Map(places.map(({ slot, tool }) => [`${slot}|${tool}`, { slot, tool }]));
+    for (const { slot, tool } of unlike.values()) {
+      if (slot < from || (slot === from && isDone)) continue;
+      const isThere = this.#at(slot, tool);
+      const known = cut.known.reduce((sum, one) => sum + (isThere(one) ? one.calls : 0), 0);
+      this.#entry(slot, tool).laterMost += Math.max(0, cut.rows * this.#mostPerRow(slot, tool) - known);
+    }
+  }
+
+  #mostPerRow(slot: number, tool: string): number {
+    return Math.max(1, this.#bounds.most(slot, tool), mostOf(this.#pilot?.rows ?? [], this.#at(slot, tool)));
   }
 
   #goOn(cut: RowsCut): void {
@@ -148,7 +172,7 @@ export class LegForecast {
       this.isBlind ||= !isTool;
       this.isGuessed = true;
       const isAsked = (slot: number, tool: string): boolean => cut.known.some(this.#at(slot, tool));
-      this.#byRates({ ...cut, isAsked, isBounded: () => false }, from);
+      this.#byRates({ ...cut, isAsked }, from);
       return;
     }
     for (const { slot, tool } of this.#places(rows, from)) this.#asBefore(cut, like, this.#entry(slot, tool));
@@ -156,7 +180,6 @@ export class LegForecast {
       const share = like.filter(({ skipped }) => skipped.includes(leg)).length / like.length;
       this.#skipped[slot] = (this.#skipped[slot] ?? 0) + share * cut.rows;
     });
-    this.#unseen(cut, from);
     this.#afterFailures(cut, like, from);
   }
 
@@ -173,12 +196,9 @@ export class LegForecast {
       lost.set(id, { ...last, rows: (lost.get(id)?.rows ?? 0) + 1 });
     }
     const isAsked = (slot: number, tool: string): boolean => this.#madeAt({ slot, tool }).length > 0;
-    const isBounded = (slot: number, tool: string): boolean =>
-      isAsked(slot, tool) ||
-      (slot > from && this.#experience.toolsOf(this.dataset.key, this.#slots[slot]?.leg ?? '').includes(tool));
     for (const { slot, tool, rows } of lost.values())
       if (areAllFailed(this.#madeAt({ slot, tool })))
-        this.#byRates({ rows: (cut.rows * rows) / like.length, at: tool, isAsked, isBounded }, slot);
+        this.#byRates({ rows: (cut.rows * rows) / like.length, at: tool, isAsked }, slot);
   }
 
   /** What rows of the pilot did there that came to the same place. */
@@ -189,39 +209,28 @@ export class LegForecast {
     const { callsPerRow, fresh } = laterOf(like, isThere);
     const calls = Math.max(0, cut.rows * callsPerRow - known);
     entry.later += this.#isAlwaysFresh(tool) ? calls : freshAmong(calls, fresh, this.#keeps(tool));
-    entry.laterMost += Math.max(0, cut.rows * mostOf(this.#pilot?.rows ?? [], isThere) - known);
-  }
-
-  /** Tools that the text shows behind it, and that no row of the pilot came to. */
-  #unseen(cut: RowsCut, from: number): void {
-    const rows = this.#pilot?.rows ?? [];
-    for (let slot = from + 1; slot < this.#slots.length; slot++)
-      for (const tool of this.#experience.toolsOf(this.dataset.key, this.#slots[slot]?.leg ?? ''))
-        if (mostOf(rows, this.#at(slot, tool)) === 0) this.#entry(slot, tool).laterMost += cut.rows;
   }
 
   /**
    * Within a column a row comes to the next leg where the legs before it found nothing; it comes to every further column.
    *
-   * @param cut `isAsked` names what the rows have asked at `from`, `isBounded` what is in the most already
+   * @param cut `isAsked` names what the rows have asked at `from`
    */
   #byRates(
-    cut: Pick<RowsCut, 'rows' | 'at'> &
-      Readonly<Record<'isAsked' | 'isBounded', (slot: number, tool: string) => boolean>>,
+    cut: Pick<RowsCut, 'rows' | 'at'> & { readonly isAsked: (slot: number, tool: string) => boolean },
     from: number,
   ): void {
     let arriving = cut.rows;
     for (let slot = from; slot < this.#slots.length; slot++) {
-      const { column, leg } = this.#slots[slot] ?? { column: '', leg: '' };
+      const { column } = this.#slots[slot] ?? { column: '' };
       if (slot > from && column !== this.#slots[slot - 1]?.column) arriving = cut.rows;
-      const tools = new Set(this.#experience.toolsOf(this.dataset.key, leg));
+      const tools = new Set(this.#bounds.from(slot).flatMap((one) => (one.slot === slot ? one.tool : [])));
       for (const entry of this.#entries.values()) if (entry.slot === slot) tools.add(entry.tool);
       let missing = slot === from ? 1 - (this.#experience.hitRate(cut.at) ?? 0) : 1;
       for (const tool of tools) {
         if (slot === from && cut.isAsked(slot, tool)) continue;
         const entry = this.#entry(slot, tool);
         entry.later += arriving;
-        if (!cut.isBounded(slot, tool)) entry.laterMost += cut.rows;
         missing *= 1 - (this.#experience.hitRate(tool) ?? 0);
       }
       arriving *= missing;
@@ -231,7 +240,7 @@ export class LegForecast {
   #estimate(entry: Entry, of: { scale: number; beyond: number; skipped: number }): LegEstimate {
     const { slot, tool, fresh, receipt, later, laterMost } = entry;
     const { scale, beyond, skipped } = of;
-    const perRow = Math.max(1, mostOf(this.#pilot?.rows ?? [], this.#at(slot, tool)));
+    const perRow = this.#mostPerRow(slot, tool);
     const calls = { least: fresh, expected: (fresh + later) * scale, most: fresh + laterMost + beyond * perRow };
     const named = this.#slots[slot] ?? { column: '', leg: '' };
     return { ...named, tool, receipt: receipt * scale, skipped, calls, credits: this.#credits(entry, calls) };

@@ -3,6 +3,7 @@ import { verifies } from '../../test/requirements.ts';
 import type { PlanCounts } from '../run/index.ts';
 import { defineTool, type ToolCost } from '../sdk/index.ts';
 import { buildCatalogue } from '../tool/index.ts';
+import type { ShownCalls } from './leg-bounds.ts';
 import type { PilotCall, PilotRow } from './pilot.ts';
 import { planJson } from './plan.ts';
 import type { Experience, PlanFacts } from './plan-legs.ts';
@@ -69,6 +70,12 @@ function counts(more: Partial<PlanCounts> = {}): PlanCounts {
   };
 }
 
+/** What the text shows at a leg: one call of each of these, and whatever else is said. */
+const shown = (ids: readonly string[] = [], more: Partial<ShownCalls> = {}): ShownCalls => ({
+  ...{ tools: new Map(ids.map((id) => [id, 1])), computed: 0, hidden: [] },
+  ...more,
+});
+
 function experienceOf(more: Partial<Experience> = {}): Experience {
   return {
     pilot: undefined,
@@ -76,7 +83,9 @@ function experienceOf(more: Partial<Experience> = {}): Experience {
     hitRate: () => undefined,
     meanCredits: () => undefined,
     hasFailed: () => false,
-    toolsOf: () => [],
+    shownAt: () => shown(),
+    datasets: [{ key: 'people', mayCost: true }],
+    mayCost: true,
     isRefreshed: () => false,
     ...more,
   };
@@ -151,24 +160,81 @@ describe('what a plan makes of its counts', () => {
     'counts at most what the busiest row did, and at least nothing of tools that have failed',
     () => {
       const rows = [row(call(FIRST), call(FIRST), call(FIRST)), row(call(FIRST))];
-      const [first] = legsOf(plan(pilotOf(rows)));
+      const looped = shown([], { tools: new Map([['one.find', Number.POSITIVE_INFINITY]]) });
+      const json = plan({ ...pilotOf(rows), shownAt: (_, leg) => (leg === FIRST.path ? looped : shown()) });
       // 60 rows with 3 calls each, of which 60 are known; 20 of those are another row's.
-      expect(first?.credits).toMatchObject({ least: 40, most: 40 + 120 });
-      expect(plan(pilotOf(rows)).notes.join()).toContain('Rows call as often as they need at email.first');
+      expect(legsOf(json)[0]?.credits).toMatchObject({ least: 40, most: 40 + 120 });
+      expect(json.isWhole).toBe(false);
+      expect(json.notes.join()).toContain('Rows call as often as they need at email.first');
       expect(legsOf(plan({ ...pilotOf(rows), hasFailed: () => true }))[0]?.credits.least).toBe(0);
-      // What the text shows behind it, and no row of the pilot came to, may come all the same.
-      const unseen = legsOf(
-        plan({ ...pilotOf(rows), toolsOf: (_, leg) => (leg === SECOND.path ? ['two.find'] : []) }),
-      )[1];
-      expect(unseen).toMatchObject({ calls: { new: 10 }, credits: { most: 280 } });
+    },
+  );
+
+  verifies(
+    'PLAN-TEXT-1',
+    'counts every call that the text shows in the most, where no row of the pilot came to it',
+    () => {
+      const rows = [row(call(FIRST))];
+      const texts = new Map([
+        [FIRST.path, shown(['one.find', 'two.find'])],
+        [SECOND.path, shown([], { tools: new Map([['two.find', 2]]) })],
+      ]);
+      const json = plan({ ...pilotOf(rows), shownAt: (_, leg) => texts.get(leg) ?? shown() });
+      const [first, beside, second] = legsOf(json);
+      expect(first?.credits.most).toBe(40);
+      // 60 rows stand at the first leg's first call, 10 at the second leg's first of two.
+      expect(beside).toMatchObject({ leg: 'email.first', tool: 'two.find', credits: { expected: 0, most: 60 * 4 } });
+      expect(second).toMatchObject({ calls: { new: 10 }, credits: { most: (10 + 60 * 2 + 10) * 4 } });
+      expect(json.isWhole).toBe(true);
+    },
+  );
+
+  verifies(
+    ['PLAN-TEXT-1', 'PLAN-BLIND-1'],
+    'is not whole where rows may come to calls that the text does not tell',
+    () => {
+      const rows = [row(call(FIRST))];
+      const at = (leg: string, text: ShownCalls | undefined, more: Partial<Experience> = {}) =>
+        plan({ ...pilotOf(rows), shownAt: (_, one) => (one === leg ? text : shown(['one.find'])), ...more });
+      const computed = at(SECOND.path, shown([], { computed: 1 }));
+      expect(computed.isWhole).toBe(false);
+      expect(computed.notes.join()).toContain("does not tell every call at email.second (a tool's id is computed)");
+      expect(at(SECOND.path, shown([], { hidden: ['ctx is handed on'] })).isWhole).toBe(false);
+      expect(at(SECOND.path, undefined).isWhole).toBe(false);
+      // Rows that stand at the only call there is make no other; free tools need nobody's yes.
+      expect(at(FIRST.path, shown([], { computed: 1 })).isWhole).toBe(true);
+      expect(at(SECOND.path, undefined, { mayCost: false }).isWhole).toBe(true);
+    },
+  );
+
+  verifies(
+    ['PLAN-TEXT-1', 'PLAN-BLIND-1'],
+    'is not whole where a later dataset may have rows of what is missing',
+    () => {
+      // In the pilot nothing missed, and the dataset of what missed was empty.
+      const [people] = counts().datasets;
+      const missed = { ...people, key: 'missed', datasetNo: 2, total: 0, waiting: 0 } as NonNullable<typeof people>;
+      const datasets = [...(people === undefined ? [] : [people]), missed];
+      const text = (key: string | null, mayCost = true) => ({
+        datasets: [
+          { key: 'people', mayCost: true },
+          { key, mayCost },
+        ],
+      });
+      const planned = plan(text('missed'), { counts: counts({ datasets }) });
+      expect(planned.isWhole).toBe(false);
+      expect(planned.notes.join()).toContain("may rest on answers that are not there yet: 'missed'.");
+      expect(plan(text('missed')).isWhole).toBe(false);
+      expect(plan(text(null)).notes.join()).toContain('not there yet: one with a computed key.');
+      expect(plan(text('missed', false), { counts: counts({ datasets }) }).isWhole).toBe(true);
     },
   );
 
   verifies('PLAN-FAILED-1', 'takes nothing from calls that all failed, and says so', () => {
-    const toolsOf = (_: string, leg: string) =>
-      [FIRST, SECOND].filter(({ path }) => path === leg).map(({ tool: id }) => id);
+    const shownAt = (_: string, leg: string) =>
+      shown([FIRST, SECOND].filter(({ path }) => path === leg).map(({ tool: id }) => id));
     const failed = Array.from({ length: 6 }, () => row(call(FIRST, failure)));
-    const json = plan({ ...pilotOf(failed), toolsOf, hasFailed: () => true });
+    const json = plan({ ...pilotOf(failed), shownAt, hasFailed: () => true });
     const [first, second] = legsOf(json);
     expect(first?.credits).toEqual({ least: 0, expected: 40, most: 40 });
     // Nothing has ever been found at the first leg: all rows may come to the second.
@@ -177,7 +243,7 @@ describe('what a plan makes of its counts', () => {
       'All 6 calls of one.find at email.first failed in run_1: they tell neither the cost nor how rows go on, so both are counted as without that run. A pilot of the mended tool tells more.',
     ]);
     // What is known of the tool otherwise counts.
-    const known = { ...pilotOf(failed), toolsOf, hitRate: () => 0.75, meanCredits: () => 0.5 };
+    const known = { ...pilotOf(failed), shownAt, hitRate: () => 0.75, meanCredits: () => 0.5 };
     expect(legsOf(plan(known)).map(({ credits }) => credits.expected)).toEqual([20, 12.5]);
     // One answer tells what answers cost, and what rows do that have one.
     const one = pilotOf([...failed, row(call(FIRST))]);
@@ -235,16 +301,19 @@ describe('what a plan makes of its counts', () => {
       isCutShort: true,
       error: new Error('mine'),
     });
-    const [guessed, ...notes] = plan({}, { counts: blind }).notes;
+    const [guessed, ...notes] = plan(
+      { shownAt: (_, leg) => (leg === SECOND.path ? undefined : shown()) },
+      { counts: blind },
+    ).notes;
     expect(guessed).toMatch(/^No earlier run tells how rows go on: .*--limit 500$/);
     expect(notes).toEqual([
-      'No tool is known at email.second: if these call tools, they are not counted.',
+      "The play's text does not tell every call at email.second (which it does not show): what these may cost beyond earlier rows is not in most.",
       "Could not see past step 'token', which a plan does not run.",
       'The play failed while it was planned: mine',
     ]);
     expect(plan({}, { counts: counts({ isCutShort: true }) }).isWhole).toBe(false);
     expect(plan().isWhole).toBe(true);
-    expect(plan({ toolsOf: () => ['two.find'] }, { counts: blind }).notes).toHaveLength(3);
+    expect(plan({ shownAt: () => shown(['two.find']) }, { counts: blind }).notes).toHaveLength(3);
   });
 
   verifies('PLAN-BLIND-1', 'is not whole where a step stands before rows, unless a pilot tells how they go on', () => {

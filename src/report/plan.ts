@@ -1,4 +1,4 @@
-import { type Beyond, datasetsBeyond, outsideEstimates } from './plan-beyond.ts';
+import { type Beyond, datasetsBeyond, datasetsUnknown, outsideEstimates } from './plan-beyond.ts';
 import { type LegEstimate, LegForecast, type PlanFacts, type Spread } from './plan-legs.ts';
 import { type PlanSeconds, secondsAtLimits } from './plan-time.ts';
 import { rounded } from './show.ts';
@@ -123,6 +123,9 @@ function isWhole(facts: PlanFacts, counted: readonly Forecast[], beyond: readonl
   const { counts, experience } = facts;
   if (isCutOff(facts, counted)) return false;
   if (counts.isCutShort || beyond.length > 0 || counted.some(({ legs }) => legs.isBlind)) return false;
+  if (datasetsUnknown(facts).length > 0) return false;
+  // Only a text that names every call bounds what rows may cost that go on unlike those of the pilot.
+  if (counted.some(({ legs }) => legs.varying.length + legs.hidden.length > 0)) return false;
   // A play may fail because cells are not there, and go on where they are.
   const mayGoOn = counts.error !== undefined && counts.datasets.some(({ waiting }) => waiting > 0);
   return !mayGoOn || experience.pilot?.isSameCode === true;
@@ -152,15 +155,22 @@ function notesOf(facts: PlanFacts, counted: readonly Forecast[], beyond: readonl
   const varying = counted.flatMap(({ legs }) => legs.varying);
   if (varying.length > 0)
     notes.push(
-      `Rows call as often as they need at ${listed(varying)}; most counts the highest number of any earlier row.`,
+      `Rows call as often as they need at ${listed(varying)}; most counts the highest number of any earlier row, and one a row where there is none.`,
     );
-  const unknown = counted.flatMap(({ legs }) => legs.unknown);
-  if (unknown.length > 0)
-    notes.push(`No tool is known at ${listed(unknown)}: if these call tools, they are not counted.`);
+  const hidden = counted.flatMap(({ legs }) => legs.hidden);
+  if (hidden.length > 0)
+    notes.push(
+      `The play's text does not tell every call at ${listed(hidden)}: what these may cost beyond earlier rows is not in most.`,
+    );
   if (counts.isCutShort || counted.some(({ legs }) => legs.isBlind))
     for (const stop of counts.stops) notes.push(`Could not see past ${stop}, which a plan does not run.`);
   for (const { key, rows } of beyond)
     notes.push(`Rows of '${key}' come from what is not there yet; ${rows} are expected, as in ${pilot?.runId}.`);
+  const unknown = datasetsUnknown(facts).filter((name) => !beyond.some(({ key }) => name === `'${key}'`));
+  if (unknown.length > 0)
+    notes.push(
+      `How many rows ${unknown.length === 1 ? 'this dataset has' : 'these datasets have'} may rest on answers that are not there yet: ${listed(unknown)}.`,
+    );
   if (counts.error !== undefined)
     notes.push(`The play failed while it was planned: ${String((counts.error as Error).message ?? counts.error)}`);
   return notes;

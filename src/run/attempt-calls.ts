@@ -31,6 +31,8 @@ export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
     refresh: options.refresh === 'all' ? 'all' : new Set(options.refresh),
     journal: state.journal,
     source: state.source,
+    relatives: state.relatives,
+    recorded: state.recorded,
     retriesFailed: options.retryFailed === true,
     codeChanged: options.codeChanged === true,
     resend: options.resend === true,

@@ -110,6 +110,7 @@ async function contextOf(
   const state = await openState(deps, { run, options });
   const { boundaries, waits, parked } = state;
   const suspension = new Suspension(ending, deps.clock, parked);
+  const calls = attemptCalls(deps, { ...parts, options, emit, counters, state, suspension, timings });
   const context: AttemptContext = {
     deps,
     run,
@@ -117,7 +118,7 @@ async function contextOf(
     options,
     scope: Scope.ofRun({ runId: run.id, seed: run.seed, fence: { runNo: run.no, attempt }, gate: ending.gate }),
     ending,
-    calls: attemptCalls(deps, { ...parts, options, emit, counters, state, suspension, timings }),
+    calls,
     boundaries,
     waits,
     suspension,
@@ -126,7 +127,11 @@ async function contextOf(
     plays,
     ancestry: await ancestryOf(deps.store.runs, run),
     children: new ChildKeys(),
-    closeBudget: state.budget.close,
+    closeBudget: () => {
+      calls.openJobs.close();
+      state.journal.close();
+      state.budget.close();
+    },
     secrets: play.options.secrets ?? [],
     files: { largest: 0 },
     input: deepFrozen(JSON.parse(run.input)),

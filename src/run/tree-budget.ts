@@ -1,4 +1,5 @@
 import { type Budget, type BudgetOptions, createBudget } from '../governor/index.ts';
+import type { Clock } from '../scope/index.ts';
 import { isInDoubt, type RunRecord, type Store } from '../store/index.ts';
 import type { RunOptions } from './run-options.ts';
 
@@ -20,6 +21,7 @@ export interface TreeBudgetsOptions {
   readonly day?: (() => Promise<Budget>) | undefined;
   /** Where the limit of a tree is kept, so that other processes draw on it too; in memory where it is not given. */
   readonly tree?: ((order: TreeOrder) => Promise<SharedTree>) | undefined;
+  readonly clock: Clock;
   /** The highest cost of one call of a tool. */
   readonly maxCreditsOf: (tool: string) => number;
 }
@@ -53,6 +55,11 @@ export class TreeBudgets {
     this.#options = options;
   }
 
+  /** The most that a receipt of this tool may have cost: the start of a job costs what the job does. */
+  maxCreditsOf(tool: string): number {
+    return this.#options.maxCreditsOf(tool.replace(/:start$/, ''));
+  }
+
   /** Credits that the attempt may use: of its run's own limit, within the limit of its tree's root. */
   async open(store: BudgetReads, run: RunRecord): Promise<OpenBudget> {
     const root = run.parentRunId === null ? run : ((await store.runs.run(run.rootRunId)) ?? run);
@@ -75,7 +82,8 @@ export class TreeBudgets {
 
   async #within(budget: Budget, store: BudgetReads, run: RunRecord): Promise<Budget> {
     const [settled, unknown] = [await store.calls.settledCredits(run.no), await this.#unknown(store, run)];
-    return createBudget({ limit: limitOf(run), settled, unknown, runId: run.id, within: budget });
+    const { clock } = this.#options;
+    return createBudget({ limit: limitOf(run), settled, unknown, runId: run.id, clock, within: budget });
   }
 
   #begin(store: BudgetReads, root: RunRecord, run: RunRecord): Tree {
@@ -93,7 +101,9 @@ export class TreeBudgets {
         ...(shared === undefined ? { settled: await settled() } : { shared }),
         limit,
         unknown,
-        runId: root.id,
+        clock: this.#options.clock,
+        // Whichever run of the tree is out of credits is the one to go on with: the root may have ended.
+        ...(root.id === run.id && { runId: root.id }),
         ...(root.id !== run.id && { owner: () => ({ of: `the run ${root.id}, which started this one,` }) }),
         within: await this.#options.day?.(),
       });

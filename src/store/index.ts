@@ -23,6 +23,7 @@ export type {
   BoundaryEntry,
   BoundaryKind,
   CallEntry,
+  CallInRun,
   CallSource,
   FrameRecord,
   Instant,
@@ -41,6 +42,7 @@ export type {
   StoredReceipt,
   TimeoutPolicy,
   WaitRecord,
+  WriteInRun,
 } from './records.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
 export { openRates, type Rates } from './sqlite/rates.ts';

@@ -2,6 +2,7 @@ import type { Digest, Fence, Place } from '../scope/index.ts';
 import type {
   BoundaryEntry,
   CallEntry,
+  CallInRun,
   CallSource,
   FrameRecord,
   Instant,
@@ -18,6 +19,7 @@ import type {
   SignalOutcome,
   StoredReceipt,
   WaitRecord,
+  WriteInRun,
 } from './records.ts';
 
 /** Facts are taken from anyone; state is fenced by (run, attempt). */
@@ -205,6 +207,10 @@ export interface CallReads {
     runNo: number,
     operationKey: string,
   ): Promise<readonly (OperationRecord & { readonly place: Place })[]>;
+  /** How a call stands in those of the runs that have a record of it, in their order. */
+  callInRuns(runNos: readonly number[], place: Place, callId: Digest): Promise<readonly CallInRun[]>;
+  /** Every write that the run has a record of, by place and call. */
+  writesOfRun(runNo: number): Promise<readonly WriteInRun[]>;
   /** Credits that the run's journal has settled. */
   settledCredits(runNo: number): Promise<number>;
   /** Credits that the journals of all runs have settled from `at` on. */
@@ -215,6 +221,8 @@ export interface CallReads {
 export interface RunReads {
   run(id: string): Promise<RunRecord | undefined>;
   runByIdempotencyKey(key: string): Promise<RunRecord | undefined>;
+  /** Runs that were made from this one as reruns, and from those, oldest first. */
+  rerunsOf(runId: string): Promise<readonly RunRecord[]>;
   boundaries(
     runNo: number,
     datasetNo: number,

@@ -96,6 +96,23 @@ export interface CallEntry {
   readonly error: JsonText | null;
 }
 
+/** How one call stands in one run. */
+export interface CallInRun {
+  readonly runNo: number;
+  /** It ended with an answer. */
+  readonly answered: boolean;
+  readonly operation: OperationRecord | null;
+  /** The operation came with a copy of another run: this one has not sent it. */
+  readonly inherited: boolean;
+}
+
+/** A write that a run has a record of: of its call's end, of its operation, or of both. */
+export interface WriteInRun extends Pick<CallEntry, 'callId' | 'path' | 'label' | 'tool' | 'inputDigest'> {
+  readonly place: Place;
+  readonly answered: boolean;
+  readonly operation: Pick<OperationRecord, 'state' | 'refusals'> | null;
+}
+
 export type BoundaryKind = 'step' | 'fetch' | 'now' | 'csv' | 'sleep' | 'event' | 'child' | 'result';
 
 /** What a boundary returned, and returns again on every later attempt. */

@@ -116,7 +116,7 @@ async function open(options: OpenOptions): Promise<Workspace> {
   const { committer } = calls;
   const deps: RunDeps = {
     ...{ store, committer, clock, chance, calls },
-    budgets: new TreeBudgets({ day: shared.day, tree: shared.tree, maxCreditsOf: highestCost(catalogue) }),
+    budgets: new TreeBudgets({ day: shared.day, tree: shared.tree, clock, maxCreditsOf: highestCost(catalogue) }),
     filesDir: paths.files,
     concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,

@@ -1,5 +1,5 @@
 import { dirname, resolve } from 'node:path';
-import { checkPlay, type LoadedPlay, loadPlay, validatePlayInput } from '../play/index.ts';
+import { checkPlay, type LoadedPlay, loadPlay, type ShownCalls, validatePlayInput } from '../play/index.ts';
 import { type Experience, type PlanJson, pilotOf, planJson } from '../report/index.ts';
 import { planAttempt, type RunOptions } from '../run/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
@@ -50,11 +50,13 @@ async function experienceOf(workspace: Workspace, { loaded, order, counts }: Pla
   const { catalogue, store } = workspace;
   const recent = await store.report.listRuns({ limit: RUNS_LOOKED_AT });
   const runs = recent.filter((run) => run.play === loaded.play.name);
-  const toolsByLeg = await toolsInText(workspace, resolve(order.cwd, order.play));
+  const spec = resolve(order.cwd, order.play);
+  const calls = (await checkPlay(spec, { types: false, cacheDir: workspace.paths.modules })).calls();
+  const shownAt = (dataset: string, leg: string) => calls.get(`${dataset}|${leg}`) ?? calls.get(`*|${leg}`);
   const bought = await boughtBy(workspace, runs);
   const rates = new Map<string, number>();
   const tools = [...counts.fresh, ...counts.answered].map(({ tool }) => tool);
-  for (const tool of new Set([...tools, ...toolsByLeg.values()].flat())) {
+  for (const tool of new Set([...tools, ...[...calls.values()].flatMap((shown) => [...shown.tools.keys()])])) {
     const { completed, noResult } = await store.report.hitRate(tool);
     if (completed + noResult > 0) rates.set(tool, completed / (completed + noResult));
   }
@@ -65,22 +67,23 @@ async function experienceOf(workspace: Workspace, { loaded, order, counts }: Pla
     hitRate: (tool) => rates.get(tool),
     meanCredits: (tool) => bought.get(tool)?.mean,
     hasFailed: (tool) => bought.get(tool)?.hasFailed === true,
-    toolsOf: (dataset, leg) => toolsByLeg.get(`${dataset}|${leg}`) ?? [],
+    shownAt,
+    datasets: datasetsShown(workspace, calls),
+    mayCost: catalogue.list().some(({ maxCredits }) => maxCredits > 0),
     isRefreshed: (tool) => refresh === 'all' || refresh.includes(tool),
   };
 }
 
-/** The tools that the play's text shows, by dataset and leg. */
-async function toolsInText({ paths }: Workspace, spec: string): Promise<ReadonlyMap<string, readonly string[]>> {
-  const text = await checkPlay(spec, { types: false, cacheDir: paths.modules });
-  const toolsByLeg = new Map<string, readonly string[]>();
-  for (const { key, columns } of text.plan?.datasets ?? [])
-    for (const column of columns)
-      for (const leg of column.legs) {
-        const path = leg.name === column.name ? column.name : `${column.name}.${leg.name}`;
-        toolsByLeg.set(`${key}|${path}`, leg.tools);
-      }
-  return toolsByLeg;
+/** Datasets of the play's text with the legs that it shows. */
+function datasetsShown({ catalogue }: Workspace, calls: ReadonlyMap<string, ShownCalls>): Experience['datasets'] {
+  const costs = (tool: string): boolean => catalogue.has(tool) && catalogue.get(tool).maxCredits > 0;
+  const shown = new Map<string, boolean>();
+  for (const [place, { tools, computed, hidden }] of calls) {
+    const key = place.slice(0, place.lastIndexOf('|'));
+    const mayCost = computed > 0 || hidden.length > 0 || [...tools.keys()].some(costs);
+    shown.set(key, mayCost || shown.get(key) === true);
+  }
+  return [...shown].map(([key, mayCost]) => ({ key: key === '*' ? null : key, mayCost }));
 }
 
 interface Bought {

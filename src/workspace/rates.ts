@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 /** What this process keeps with others on the workspace about limits: of providers, and of the money of a day. */
 export interface SharedLimits {
   /** For the governor. */
-  readonly pace: Pick<GovernorOptions, 'rateState' | 'asker'>;
+  readonly pace: Pick<GovernorOptions, 'rateState' | 'placeState' | 'asker'>;
   /** What all runs of the workspace may spend in a day; undefined without `creditsPerDay`. */
   readonly day: TreeBudgetsOptions['day'];
   /** What the runs of one tree may spend, whichever process works on them. */
@@ -38,9 +38,10 @@ export function sharedLimits(parts: {
   const { path, config, store, clock, chance } = parts;
   const session = `${thisOwner()}|${Buffer.from(chance.bytes(8)).toString('hex')}`;
   const rates = openRates({ path, clock, session, isGone });
+  const rateState = createRateState(rates.slots, { isGone });
   const limit = config.creditsPerDay;
   return {
-    pace: { rateState: createRateState(rates.slots, { isGone }), asker: session },
+    pace: { rateState, placeState: rates.places, asker: session },
     day: limit === undefined ? undefined : dayBudget(rates, { limit, store, clock }),
     async tree({ rootId, limit: credits, settled }) {
       const of = {
@@ -53,7 +54,7 @@ export function sharedLimits(parts: {
       await ledger.ready();
       return { ledger, clock, close: () => ledger.close() };
     },
-    close: () => rates.close(),
+    close: () => rates.close(() => rateState.end()),
   };
 }
 

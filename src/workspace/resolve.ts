@@ -1,3 +1,4 @@
+import { Relatives } from '../call/index.ts';
 import { type DoubtJson, doubtsOf } from '../report/index.ts';
 import { CallsheetError, type JsonValue } from '../sdk/index.ts';
 import { type RunRecord, StoreConflict, typedCall } from '../store/index.ts';
@@ -14,7 +15,7 @@ export interface Resolution {
 
 /**
  * Says what became of an operation in doubt; the next attempt goes by it. Throws OPERATION_NOT_FOUND, also where several
- * fit, USAGE for data that a strict tool could not answer with, and WRITE_ALREADY_DONE where a rerun has sent it since.
+ * fit, USAGE for data that a strict tool could not answer with, and WRITE_ALREADY_DONE where another run of its family of reruns has sent it.
  */
 export async function resolveOperation(
   workspace: Workspace,
@@ -50,48 +51,35 @@ export async function resolveOperation(
   return doubt;
 }
 
-const RUNS_A_PAGE = 500;
-
-/** A rerun inherits the doubt: what it has sent, or may have, is not to be sent by this run as well. */
+/** A doubt is that of a whole family of reruns: what another of them has sent, or may have, is not to be sent by this one. */
 async function refuseIfSentBy(
-  { store }: Workspace,
+  { store, clock }: Workspace,
   run: RunRecord,
   { doubt, callId }: { readonly doubt: DoubtJson; readonly callId: string },
 ): Promise<void> {
   const operations = await store.report.operationsOfRun(run.no, Number.MAX_SAFE_INTEGER);
   const place = operations.find((operation) => operation.callId === callId)?.place;
   if (place === undefined) return;
-  for (const rerun of await rerunsOf(store, run)) {
-    const journal = await store.calls.journal(rerun.no, place.datasetNo, [place.ordinal]);
-    const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
-    if (entry === undefined || entry.error !== null) continue;
-    throw new CallsheetError(
-      'WRITE_ALREADY_DONE',
-      `Call '${doubt.label}' of ${doubt.tool} has been made since by ${rerun.id}, a rerun of ${run.id}: said to be not done, it would be sent again.`,
-      {
-        details: { runId: run.id, rerun: rerun.id, call: doubt.call, tool: doubt.tool },
-        next: [`callsheet runs resolve ${run.id} ${doubt.call} --as done --data '<its answer as JSON>'`],
-      },
-    );
-  }
-}
-
-/** Reruns of a run, and reruns of those, oldest first. */
-async function rerunsOf(store: Workspace['store'], run: RunRecord): Promise<readonly RunRecord[]> {
-  const later: RunRecord[] = [];
-  for (let beforeNo: number | undefined; ; ) {
-    const page = await store.report.listRuns({ limit: RUNS_A_PAGE, ...(beforeNo !== undefined && { beforeNo }) });
-    later.push(...page.filter(({ no }) => no > run.no));
-    const last = page.at(-1);
-    if (last === undefined || page.length < RUNS_A_PAGE || last.no <= run.no) break;
-    beforeNo = last.no;
-  }
-  const lineage = new Set([run.id]);
-  return later.reverse().filter(({ id, replayedFrom }) => {
-    if (replayedFrom === null || !lineage.has(replayedFrom)) return false;
-    lineage.add(id);
-    return true;
-  });
+  const relatives = await Relatives.open(store, run);
+  const call = { place, callId };
+  const since = await relatives.sentSince(call);
+  // What a run that it comes from was answered since answers this one, too.
+  const unknown = since?.made === false ? since : undefined;
+  const sent = relatives.sender(await relatives.standing(clock.monotonic(), call), false) ?? unknown;
+  if (sent === undefined) return;
+  const { run: by, made } = sent;
+  const told = made ? `has been made since by ${by.id}` : `may have been made since by ${by.id}, where it is in doubt`;
+  throw new CallsheetError(
+    'WRITE_ALREADY_DONE',
+    `Call '${doubt.label}' of ${doubt.tool} ${told}, another run of the rows of ${run.id}: said to be not done, it would be sent again.`,
+    {
+      details: { runId: run.id, rerun: by.id, call: doubt.call, tool: doubt.tool },
+      next: [
+        ...(made ? [] : [`callsheet runs errors ${by.id}`]),
+        `callsheet runs resolve ${run.id} ${doubt.call} --as done --data '<its answer as JSON>'`,
+      ],
+    },
+  );
 }
 
 async function checkData({ catalogue }: Workspace, { tool: id }: DoubtJson, data: JsonValue): Promise<void> {

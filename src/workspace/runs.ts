@@ -3,7 +3,7 @@ import { loadPlay, saveArtifact, validatePlayInput } from '../play/index.ts';
 import type { RunOptions } from '../run/index.ts';
 import { IDENTITY_FORMAT, timeId } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import { type RunRecord, StoreConflict } from '../store/index.ts';
+import { type RunRecord, StoreConflict, type Write } from '../store/index.ts';
 import { type CodeOrder, otherCode } from './code.ts';
 import type { Workspace } from './open.ts';
 
@@ -162,6 +162,18 @@ export async function resumeOptions(
   const fence = { runNo: run.no, attempt: run.attempt };
   await workspace.committer.commit([
     { kind: 'runOptions', fence, options: JSON.stringify(next) },
+    ...(change.maxCredits === undefined ? [] : await raisedRoot(workspace, run, change.maxCredits)),
     ...(code === undefined ? [] : [{ kind: 'runArtifact', fence, artifact: code.artifact } as const]),
   ]);
+}
+
+/** What a run that another one has started may spend is of its tree's limit, too, whether or not that one has ended. */
+async function raisedRoot({ store }: Workspace, run: RunRecord, maxCredits: number): Promise<readonly Write[]> {
+  const root = run.parentRunId === null ? undefined : await store.runs.run(run.rootRunId);
+  if (root === undefined) return [];
+  const options = JSON.parse(root.options) as RunOptions;
+  const limit = options.maxCredits ?? options.playMaxCredits;
+  if (limit == null || limit >= maxCredits) return [];
+  const fence = { runNo: root.no, attempt: root.attempt };
+  return [{ kind: 'runOptions', fence, options: JSON.stringify({ ...options, maxCredits }) }];
 }

@@ -159,40 +159,6 @@ export const two = definePlay('two', async () => ({}));
 );
 
 verifies(
-  'CLI-ENDED-1',
-  'a play that ends the process fails its command with code and next step, and its run goes on later',
-  async () => {
-    const { dir, sandbox } = await workspace({
-      'exits.play.ts': play(
-        `const rows = await ctx.dataset('people', await ctx.csv(input.csv))
-          .withColumn('email', async (row, ctx) => {
-            const { email } = (${EXECUTE}).values;
-            if (process.env.EXITS === 'yes') process.exit(0);
-            return email;
-          }).run({ concurrency: 1 });
-        return { rows };`,
-      ),
-      'exits-at-load.play.ts': `process.exit(0);\n`,
-    });
-    const exits = { code: 'PROCESS_ENDED', exit: 1, says: ['process.exit', 'with 0'], next: 'runs resume' } as const;
-    await expectFailures(
-      dir,
-      [
-        { args: ['run', 'exits.play.ts', '--csv', 'people.csv'], env: { EXITS: 'yes' }, ...exits },
-        { args: ['check', 'exits-at-load.play.ts'], ...exits },
-      ],
-      sandbox,
-    );
-    const [run] = (await cliJson(dir, ['runs', 'list', '--json'], { env: sandbox.env })).runs;
-    expect(run.status).toBe('interrupted');
-    const resumed = await cliJson(dir, ['runs', 'resume', run.id, '--json'], { env: sandbox.env });
-    expect(resumed.run.status).toBe('completed');
-    expect(sandbox.ledger()).toHaveLength(3);
-  },
-  TIMEOUT,
-);
-
-verifies(
   ['FILE-EMPTY-1', 'FILE-REQUIRED-1', 'FILE-ENCODING-1', 'CLI-OUTPUT-1', 'FILE-OUT-4', 'ERROR-NEXT-1'],
   'a CSV or an output that cannot be used is refused before anything is paid',
   async () => {

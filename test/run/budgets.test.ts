@@ -143,6 +143,29 @@ describe('the limit of a tree', () => {
     expect(sent).toHaveLength(100);
     expect(ends).toContain('failed');
   });
+
+  verifies(
+    'BUDGET-TREE-2',
+    'is raised by whichever of its runs goes on with more, also once its root has ended',
+    async () => {
+      const { tool, sent } = countedTool();
+      const workspace = await testWorkspace({ tools: [tool] });
+      const child = `definePlay('child', ${ROWS})`;
+      const root = `async (ctx) => (await ctx.runPlayAsync('child', child, { rows: 30, from: 0 })).runId`;
+      const options = `{});\nconst child = ${child};\nvoid ({}`;
+      const { run, result } = await runPlay(workspace, root, { maxCredits: 20, options });
+      expect(run.status).toBe('completed');
+      const childId = String(result);
+      const ended = await attempt(workspace, childId);
+      expect([ended.code, sent.length]).toEqual(['OUT_OF_CREDITS', 20]);
+      const { run: told } = await runReport(reportSource(workspace), await existingRun(workspace, childId));
+      expect(told.error?.next).toEqual([`callsheet runs resume ${childId} --max-credits 40`]);
+      await resumeOptions(workspace, await existingRun(workspace, childId), { maxCredits: 25 });
+      expect([(await attempt(workspace, childId)).code, sent.length]).toEqual(['OUT_OF_CREDITS', 25]);
+      await resumeOptions(workspace, await existingRun(workspace, childId), { maxCredits: 40 });
+      expect([(await attempt(workspace, childId)).result, sent.length]).toEqual([30, 30]);
+    },
+  );
 });
 
 describe('a write in doubt', () => {

@@ -181,8 +181,16 @@ describe('a run under changed code', () => {
     const again = await rerun(workspace, run, { code: FILE, failed: true });
     expect(await failuresOf(workspace, again.run)).toEqual([]);
     expect([again.result[1], sent.length]).toEqual([{ sent: 'ok' }, 4]);
+    // The rerun has sent it: the source does not as well.
     const resumed = await goOn(workspace, run.id, { retryFailed: true });
-    expect([resumed.result[1], sent.length]).toEqual([{ sent: 'ok' }, 5]);
+    expect([(await failuresOf(workspace, resumed.run)).map(({ code }) => code), sent.length]).toEqual([
+      ['WRITE_ALREADY_DONE'],
+      4,
+    ]);
+    const alone = await runPlay(workspace, play(column('sent', call('s', 'acme.send'))), { file: 'alone.play.ts' });
+    playFile(workspace, play(column('sent', call('s', 'acme.send', '{ n: row.n + 10 }'))), { file: 'alone.play.ts' });
+    const mended = await goOn(workspace, alone.run.id, { file: 'alone.play.ts', retryFailed: true });
+    expect([mended.result[1], sent.length]).toEqual([{ sent: 'ok' }, 8]);
   });
 
   verifies('CODE-REFUSED-1', 'is refused where it is another play, or keys a dataset otherwise', async () => {

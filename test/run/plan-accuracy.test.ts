@@ -222,4 +222,49 @@ describe(`after a pilot of ${PILOT} rows, a plan for ${UNSEEN} others`, () => {
     async () => expectClose(await planned({ play: over(WATERFALL) }, (all) => all)),
     60_000,
   );
+
+  const legs = (calls: string): string => `async (ctx, input) => {
+    ${calls}
+    const rows = await ctx.dataset('rows', await ctx.csv('${FILE}')).withColumn('mail', steps()
+      .step('one', find('one')).step('two', find('two'), { runIf: (row) => row.one === null })
+      .step('three', find('three'), { runIf: (row) => row.one === null && row.two === null })
+      .return((row) => row.one ?? row.two ?? row.three)).run({ key: 'id' });
+    return { rows };
+  }`;
+  const TEXTS: Readonly<Record<string, { readonly calls: string; readonly isTold: boolean }>> = {
+    'made by a function that is told its tool': {
+      calls: `const find = (name) => async (row, c) => ${CALL('X').replaceAll("'X'", "name + '.find'").replace('ctx.', 'c.')};`,
+      isTold: true,
+    },
+    'with a tool that only the run can tell': {
+      calls: `const find = (name) => async (row, ctx) => ${CALL('X').replaceAll("'X'", "[name, 'find'].join('.')")};`,
+      isTold: false,
+    },
+  };
+  for (const [name, { calls, isTold }] of Object.entries(TEXTS))
+    verifies('PLAN-TEXT-1', `after a pilot that found all at once, bounds legs ${name}, or asks`, async () => {
+      const sure = { credits: 1 };
+      const { tool: one } = countedTool({ id: 'one.find', cost: sure }, ({ n }) =>
+        Number(n) < 20 ? { found: n } : null,
+      );
+      const tools = [one, finder('two.find', 0, { credits: 2 }), finder('three.find', 1, { credits: 5 })];
+      const workspace = await testWorkspace({ tools, chance: zeroChance() });
+      const { dir } = workspace.paths;
+      const [pilot, later] = [
+        Array.from({ length: 20 }, (_, row) => row),
+        Array.from({ length: 30 }, (_, row) => row + 20),
+      ];
+      putFile(dir, FILE, csv(pilot, unlike));
+      expect(await spend(workspace, legs(calls), 'test.play.ts')).toBe(20);
+      putFile(dir, FILE, csv(later, unlike));
+      const file = playFile(workspace, legs(calls), { file: 'test.play.ts' });
+      const plan = await planRun(workspace, { play: file, cwd: dir, input: {} });
+      const cost = await spend(workspace, legs(calls), 'test.play.ts');
+      expect(cost).toBeGreaterThanOrEqual(30 * 8 - 30 * 5);
+      expect(plan.isWhole).toBe(isTold);
+      if (isTold) expect(plan.credits).toEqual({ least: 30, expected: 30, most: 30 * 8 });
+      else expect(plan.notes.join()).toContain("mail.two (a tool's id is computed)");
+      expect(!plan.isWhole || cost <= plan.credits.most).toBe(true);
+      await workspace.close();
+    });
 });

@@ -32,7 +32,8 @@ function processOn(dir: string, clock: Clock, session: string, gone: ReadonlySet
   const { slots } = ratesIn(dir, clock, session, gone);
   const state = createRateState(slots, { isGone: (name) => gone.has(name) });
   const take: typeof state.take = (request) => (gone.has(session) ? new Promise(() => {}) : state.take(request));
-  return governorOn(clock, { rateState: { ...state, take }, asker: session });
+  const moved: typeof state.moved = (move) => (gone.has(session) ? undefined : state.moved(move));
+  return governorOn(clock, { rateState: { ...state, take, moved }, asker: session });
 }
 
 /** Resolves once the condition holds; looked at whenever something in the folder changes. */
@@ -129,6 +130,63 @@ describe('a limit of processes on one workspace', () => {
     expect(await refused).toMatchObject({ code: 'PROVIDER_EXHAUSTED' });
   });
 
+  verifies('PACE-LONG-1', 'of a day is used to the last call over the ends of processes', async () => {
+    const dir = testFolder();
+    const clock = new VirtualClock();
+    const rate = [
+      { calls: 10, per: '1s' },
+      { calls: 40, per: '1d' },
+    ];
+    const account = accountWith({ rate, concurrency: 500 });
+    const log: Dispatch[] = [];
+    for (const runId of ['one', 'two', 'three', 'four', 'five']) {
+      const rates = ratesIn(dir, clock, runId);
+      const rateState = createRateState(rates.slots);
+      const governor = governorOn(clock, { rateState, asker: runId });
+      void workOff({ clock, log, governor, account }, { runId, calls: 1e3, pool: 30 }).catch(() => {});
+      await clock.advance(1_300);
+      // While calls wait, for which a slot of the day was taken.
+      if (runId !== 'five') rates.close(() => rateState.end());
+      await clock.advance(1_000);
+    }
+    expect(log.length).toBe(40);
+  });
+
+  verifies('PACE-LONG-2', 'of a day loses to a kill what goes in a tenth of a second', async () => {
+    const dir = testFolder();
+    const clock = new VirtualClock();
+    const rate = [
+      { calls: 20, per: '1s' },
+      { calls: 200, per: '1d' },
+    ];
+    const account = accountWith({ rate, concurrency: 500 });
+    const log: Dispatch[] = [];
+    const gone = new Set<string>();
+    for (const runId of ['dies', 'goes on']) {
+      const calls = { runId, calls: 1e3, pool: 64, givesUp: () => gone.has(runId) };
+      void workOff({ clock, log, governor: processOn(dir, clock, runId, gone), account }, calls).catch(() => {});
+      await clock.advance(runId === 'dies' ? 1_500 : 30_000);
+      gone.add('dies');
+    }
+    expect(log.filter(({ runId }) => runId === 'dies').length).toBe(40);
+    expect(log.length).toBeGreaterThanOrEqual(200 - 2);
+  });
+
+  verifies('PACE-LONG-2', 'of a day keeps nothing ready for calls that have not come', async () => {
+    const dir = testFolder();
+    const clock = new VirtualClock();
+    const account = accountWith({ rate: [{ calls: 100, per: '1d' }], concurrency: 500 });
+    const log: Dispatch[] = [];
+    const gone = new Set<string>();
+    for (const runId of ['dies', 'goes on']) {
+      const calls = { runId, calls: 1e3, pool: 4, latencyMs: 30, givesUp: () => gone.has(runId) };
+      void workOff({ clock, log, governor: processOn(dir, clock, runId, gone), account }, calls).catch(() => {});
+      await clock.advance(runId === 'dies' ? 140 : 30_000);
+      gone.add('dies');
+    }
+    expect(log.length).toBe(100);
+  });
+
   it('costs a fast account a transaction for many calls, not for each', async () => {
     const dir = testFolder();
     const clock = new VirtualClock();
@@ -157,6 +215,7 @@ describe('the logs in rates.db and those in memory', () => {
       want: fc.integer({ min: 1, max: 6 }),
       spare: fc.integer({ min: 0, max: 6 }),
       late: fc.integer({ min: 0, max: 200 }),
+      isUsed: fc.boolean(),
     });
     const limits = fc.record({
       calls: fc.integer({ min: 1, max: 8 }),
@@ -168,7 +227,7 @@ describe('the logs in rates.db and those in memory', () => {
         const clock = new VirtualClock();
         const rates = openRates({ path: ':memory:', clock, session: 'x', isGone: () => false });
         const states = [rates.slots, memoryRateLogs()].map((logs: RateLogs) => createRateState(logs));
-        for (const { by, after, want, spare, late } of steps) {
+        for (const { by, after, want, spare, late, isUsed } of steps) {
           await clock.advance(after);
           const now = clock.now();
           const request = { account: 'acme', limit, asker: by, want, spare, now, until: now + 100 };
@@ -176,7 +235,8 @@ describe('the logs in rates.db and those in memory', () => {
           expect(one).toEqual(other);
           const from = one?.slots[0];
           if (from !== undefined && late > 50)
-            for (const state of states) state.moved({ account: 'acme', limit, asker: by, from, to: from + late });
+            for (const state of states)
+              state.moved({ account: 'acme', limit, asker: by, from, to: isUsed ? from + late : null });
         }
         rates.close();
       }),

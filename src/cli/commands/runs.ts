@@ -167,7 +167,10 @@ function declareActing(parts: Declaring, parent: Command): void {
     .option('--concurrency <n>', 'rows in flight at once', count)
     .option('--retry-failed', 'try failed rows again, too')
     .option('--code <file>', 'go on under the code of now (file, or file#export) instead of that of the start', text)
-    .option('--resend', 'with --code: send writes again that it asks for in another place or form')
+    .option(
+      '--resend',
+      'send writes again that changed code asks for in another place, or that another run of these rows has made',
+    )
     .option('--fixtures <dir>', 'the recorded files, for a run that was started with them')
     .option('--yes', 'never ask (a resumed run was confirmed when it started)')
     .option('--no-progress', 'no live view');

@@ -4,9 +4,10 @@ import { CallsheetError } from '../../sdk/index.ts';
 import type { Bundle } from '../bundle.ts';
 import { describePlay, type PlayDescription } from '../describe.ts';
 import { type LoadedPlay, loadPlay } from '../load.ts';
+import type { ShownCalls } from './call-sums.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Sources } from './names.ts';
-import { type PlayPlan, planOf } from './plan.ts';
+import { callsByLeg, type PlayPlan, planOf } from './plan.ts';
 import { optionFindings, type Surroundings, secretFindings, unknownTools } from './rules-catalogue.ts';
 import { datasetFindings } from './rules-datasets.ts';
 import { replayFindings } from './rules-replay.ts';
@@ -28,6 +29,8 @@ export interface PlayCheck {
   /** Null where the play cannot be loaded. */
   readonly play: PlayDescription | null;
   readonly plan: PlayPlan | null;
+  /** The most calls that a row makes, by dataset and leg: `<key>|<leg's path>`; `*` where a key is computed. */
+  readonly calls: () => ReadonlyMap<string, ShownCalls>;
   /** What was loaded, for callers that go on with it. */
   readonly loaded: LoadedPlay | null;
   readonly types: { readonly checked: boolean; readonly typescript: string | null; readonly why: string | null };
@@ -71,6 +74,7 @@ export async function checkPlay(spec: string, options: CheckOptions = {}): Promi
     findings: findings.sort(byWeight),
     play: describePlay(loaded),
     plan,
+    calls: () => callsByLeg(sources, text.counts),
     loaded,
     types: {
       checked: types?.checked === true,
@@ -113,6 +117,7 @@ function notLoadable(error: CallsheetError): PlayCheck {
     findings: [one],
     play: null,
     plan: null,
+    calls: () => new Map(),
     loaded: null,
     types: { checked: false, typescript: null, why: 'the play cannot be loaded' },
   };

@@ -38,7 +38,7 @@ export function ctxCall(source: SourceText, node: Syntax): CtxCall | undefined {
 }
 
 /** Whether an expression is a `ctx`, by its place, its type or its name. */
-function isCtx(source: SourceText, node: Syntax): boolean {
+export function isCtx(source: SourceText, node: Syntax): boolean {
   if (node.type === 'MemberExpression') return propertyName(node) === 'ctx';
   if (node.type !== 'Identifier') return false;
   const name = nameOf(node);

@@ -6,6 +6,7 @@ import {
   isSyntax,
   list,
   propertyName,
+  propertyOf,
   type SourceText,
   type Syntax,
   word,
@@ -136,15 +137,19 @@ export function nameOf(identifier: Syntax): string {
 export interface Placed {
   readonly source: SourceText;
   readonly node: Syntax;
+  /** What parameters hold there, by the identifier that declares them. */
+  readonly given?: ReadonlyMap<Syntax, Placed> | undefined;
 }
 
 /** What an expression is once names are followed to where they are set, across files too; itself where that ends. */
 export function followed(sources: Sources, at: Placed, depth = 8): Placed {
   if (depth === 0 || at.node.type !== 'Identifier') return at;
   const binding = bindingOf(at.source, nameOf(at.node), at.node);
+  const given = binding && at.given?.get(binding.at);
+  if (given !== undefined) return followed(sources, given, depth - 1);
   // A `let` may hold something else by the time it is read.
   if (binding?.value !== undefined && binding.constant !== false)
-    return followed(sources, { source: at.source, node: binding.value }, depth - 1);
+    return followed(sources, { ...at, node: binding.value }, depth - 1);
   if (binding?.from === undefined) return at;
   const there = exported(sources, at.source, binding.from);
   return there === undefined ? at : followed(sources, there, depth - 1);
@@ -181,35 +186,32 @@ export function exportedValue(source: SourceText, name: string): Placed | undefi
 
 /** The text that an expression always is, as far as it can be told. */
 export function staticText(sources: Sources, at: Placed): string | undefined {
-  const { source, node } = followed(sources, at);
+  const value = followed(sources, at);
+  const { node } = value;
   if (node.type === 'Literal') return typeof node.value === 'string' ? node.value : undefined;
   if (node.type === 'TemplateLiteral') {
-    if (list(node, 'expressions').length > 0) return undefined;
-    const cooked = (node.quasis as { value?: { cooked?: unknown } }[])[0]?.value?.cooked;
-    return typeof cooked === 'string' ? cooked : undefined;
+    const pieces = (node.quasis as { value?: { cooked?: unknown } }[]).map(({ value: piece }) => piece?.cooked);
+    const between = list(node, 'expressions').map((inner) => staticText(sources, { ...value, node: inner }));
+    return joined(pieces.flatMap((piece, index) => [piece, ...between.slice(index, index + 1)]));
   }
   if (node.type === 'BinaryExpression' && node.operator === '+') {
-    const [left, right] = [child(node, 'left'), child(node, 'right')].map((side) =>
-      side === undefined ? undefined : staticText(sources, { source, node: side }),
-    );
-    return left === undefined || right === undefined ? undefined : left + right;
+    const sides = [child(node, 'left'), child(node, 'right')];
+    return joined(sides.map((side) => side && staticText(sources, { ...value, node: side })));
   }
-  if (node.type === 'MemberExpression') {
-    const object = child(node, 'object');
-    const name = propertyName(node);
-    if (object === undefined || name === undefined) return undefined;
-    const holder = followed(sources, { source, node: object });
-    const value = propertyValue(holder, name);
-    return value === undefined ? undefined : staticText(sources, value);
-  }
-  return undefined;
+  const member = memberValue(sources, value);
+  return member === undefined ? undefined : staticText(sources, member);
 }
 
-function propertyValue(holder: Placed, name: string): Placed | undefined {
-  if (holder.node.type !== 'ObjectExpression') return undefined;
-  const property = list(holder.node, 'properties').find(
-    (item) => item.type === 'Property' && propertyName(item) === name,
-  );
-  const node = child(property, 'value');
-  return node === undefined ? undefined : { source: holder.source, node };
+function joined(pieces: readonly unknown[]): string | undefined {
+  return pieces.every((piece) => typeof piece === 'string') ? pieces.join('') : undefined;
+}
+
+/** What `holder.name` reads, where the holder is written out. */
+export function memberValue(sources: Sources, at: Placed): Placed | undefined {
+  const object = at.node.type === 'MemberExpression' ? child(at.node, 'object') : undefined;
+  const name = propertyName(at.node);
+  if (object === undefined || name === undefined) return undefined;
+  const holder = followed(sources, { ...at, node: object });
+  const node = propertyOf(holder.node, name);
+  return node === undefined ? undefined : { ...holder, node };
 }

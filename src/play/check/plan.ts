@@ -1,6 +1,9 @@
+import { allOf, NO_CALLS, type ShownCalls } from './call-sums.ts';
+import { CallCounter } from './count-calls.ts';
 import { chainOf, ctxCall, isStepsChain, methodOf } from './ctx-calls.ts';
+import { evaluated } from './given.ts';
 import { bindingOf, followed, nameOf, type Placed, type Sources, staticText } from './names.ts';
-import { child, isFunction, lineOf, list, propertyOf, type SourceText, type Syntax, textOf, within } from './syntax.ts';
+import { child, isFunction, lineOf, list, propertyOf, type SourceText, type Syntax, textOf } from './syntax.ts';
 
 /** What a play will do, as far as its text tells. Names that are computed are shown as `(their text)`. */
 export interface PlayPlan {
@@ -145,11 +148,16 @@ function plannedDataset(sources: Sources, dataset: DatasetText): PlannedDataset 
     keyFields: keyFields(sources, dataset),
     columns: dataset.columns.map((column) => {
       const resolver = list(column.call, 'arguments')[1];
-      return { name: column.name, legs: resolver ? legsOf(sources, { source, node: resolver }, column.name) : [] };
+      const legs = resolver === undefined ? [] : legsOf(sources, { source, node: resolver }, column.name);
+      return { name: column.name, legs: legs.flatMap((leg) => plannedLeg(sources, leg)) };
     }),
     file: source.shownAs,
     line: lineOf(source, call),
   };
+}
+
+function plannedLeg(sources: Sources, { name, at }: LegText): PlannedLeg | [] {
+  return name === null ? [] : { name, tools: [...new CallCounter(sources).ofResolver(at).tools.keys()] };
 }
 
 function keyFields(sources: Sources, dataset: DatasetText): PlannedDataset['keyFields'] {
@@ -169,17 +177,51 @@ export function keyOf(sources: Sources, dataset: DatasetText): Placed | undefine
   return key && followed(sources, { source: options.source, node: key });
 }
 
-function legsOf(sources: Sources, at: Placed, name: string): PlannedLeg[] {
-  const resolver = followed(sources, at);
-  if (!isStepsChain(resolver.node)) return [{ name, tools: toolsIn(sources, resolver) }];
-  return stepCalls(resolver.node).flatMap((call) => {
+interface LegText {
+  /** Null for what a program's own `return` does. */
+  readonly name: string | null;
+  /** Its steps; '' for a resolver, and for what a program's own `return` does. */
+  readonly path: string;
+  readonly at: Placed;
+}
+
+function legsOf(sources: Sources, at: Placed, name: string): LegText[] {
+  const resolver = evaluated(sources, at);
+  if (!isStepsChain(resolver.node)) return [{ name, path: '', at: resolver }];
+  const calls = chainOf(resolver.node);
+  const steps = stepCalls(resolver.node).flatMap((call) => {
     const [label, body] = list(call, 'arguments');
-    const step = nameText(sources, { source: resolver.source, node: label });
+    const step = nameText(sources, { ...resolver, node: label });
     if (body === undefined) return [];
-    const inner = followed(sources, { source: resolver.source, node: body });
-    if (!isStepsChain(inner.node)) return [{ name: step, tools: toolsIn(sources, inner) }];
-    return legsOf(sources, inner, step).map((leg) => ({ ...leg, name: `${step}.${leg.name}` }));
+    const inner = evaluated(sources, { ...resolver, node: body });
+    if (!isStepsChain(inner.node)) return [{ name: step, path: step, at: inner }];
+    return legsOf(sources, inner, step).map((leg) =>
+      leg.name === null ? leg : { ...leg, name: `${step}.${leg.name}`, path: `${step}.${leg.path}` },
+    );
   });
+  const returns = calls
+    .filter((call) => methodOf(call) === 'return')
+    .flatMap((call) => list(call, 'arguments')[0] ?? []);
+  return [...steps, ...returns.map((node) => ({ name: null, path: '', at: { ...resolver, node } }))];
+}
+
+/** Stands for the key of a dataset whose key the text does not tell. */
+const ANY_DATASET = '*';
+
+/** The most calls that a row makes, by the dataset's key and the leg's path (`*` where the key is computed). */
+export function callsByLeg(sources: Sources, counts: Counts): ReadonlyMap<string, ShownCalls> {
+  const calls = new Map<string, ShownCalls>();
+  for (const dataset of datasetTexts(sources, counts))
+    for (const { name, call } of dataset.columns) {
+      const resolver = list(call, 'arguments')[1];
+      if (resolver === undefined) continue;
+      for (const leg of legsOf(sources, { source: dataset.source, node: resolver }, name)) {
+        const path = leg.path === '' ? name : `${name}.${leg.path}`;
+        const id = `${dataset.key ?? ANY_DATASET}|${path}`;
+        calls.set(id, allOf([calls.get(id) ?? NO_CALLS, new CallCounter(sources).ofResolver(leg.at)]));
+      }
+    }
+  return calls;
 }
 
 /** The `.step(…)` calls of a steps() program, in order. */
@@ -187,23 +229,8 @@ export function stepCalls(program: Syntax): Syntax[] {
   return chainOf(program).filter((call) => methodOf(call) === 'step');
 }
 
-/** Tools that code calls, in the functions that it names too. */
-function toolsIn(sources: Sources, at: Placed, seen: Set<Syntax> = new Set()): string[] {
-  if (seen.has(at.node)) return [];
-  seen.add(at.node);
-  const found = new Set<string>();
-  for (const node of within(at.source, at.node)) {
-    const tool = toolOf(sources, { source: at.source, node });
-    if (tool !== undefined) found.add(tool.id);
-    if (node.type !== 'Identifier') continue;
-    const named = followed(sources, { source: at.source, node });
-    if (named.node !== node && isFunction(named.node))
-      for (const inner of toolsIn(sources, named, seen)) found.add(inner);
-  }
-  return [...found];
-}
-
-function nameText(sources: Sources, at: { source: SourceText; node: Syntax | undefined }): string {
-  if (at.node === undefined) return '(missing)';
-  return staticText(sources, { source: at.source, node: at.node })?.trim() ?? `(${textOf(at.source, at.node, 40)})`;
+function nameText(sources: Sources, at: Omit<Placed, 'node'> & { readonly node: Syntax | undefined }): string {
+  const { node } = at;
+  if (node === undefined) return '(missing)';
+  return staticText(sources, { ...at, node })?.trim() ?? `(${textOf(at.source, node, 40)})`;
 }

@@ -57,7 +57,8 @@ export async function parseSource(name: string, shownAs: string, text: string): 
   return { name, shownAs, text, program, nodes, parents };
 }
 
-function childrenOf(node: Syntax): Syntax[] {
+/** The nodes in a node, types left out. */
+export function childrenOf(node: Syntax): Syntax[] {
   const children: Syntax[] = [];
   for (const [field, value] of Object.entries(node)) {
     if (TYPE_FIELDS.has(field)) continue;

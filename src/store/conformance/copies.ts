@@ -84,7 +84,8 @@ export function copies(current: () => StoreUnderTest): void {
       const both = [fence.runNo, runNo] as const;
       const [rows, copiedRows] = await Promise.all(both.map((no) => again.datasets.rows(no, datasetNo, all)));
       expect(rows).toHaveLength(3);
-      expect(copiedRows).toEqual(rows);
+      // What they cost was paid by the source.
+      expect(copiedRows).toEqual(rows?.map((record) => ({ ...record, credits: 0 })));
     }
     expect(await again.datasets.frames(runNo)).toEqual(await again.datasets.frames(fence.runNo));
     expect(await again.datasets.frameChunk(runNo, 1, 0, 4)).toEqual(
@@ -98,6 +99,25 @@ export function copies(current: () => StoreUnderTest): void {
     expect(await again.runs.openWaits(runNo)).toEqual({ wakeAt: null, events: [] });
     expect(await again.report.events(runNo, { afterSeq: 0, limit: 9 })).toEqual([]);
     expect(await again.runs.run(COPIED)).toMatchObject({ status: 'queued', attempt: 0 });
+  });
+
+  verifies('STORE-COPY-3', 'knows the reruns of a run, and reruns of those', async () => {
+    const { store } = current();
+    await committed(
+      store,
+      ...[
+        ['a', null],
+        ['b', 'a'],
+        ['x', null],
+        ['c', 'b'],
+        ['y', 'x'],
+        ['d', 'a'],
+      ].map(([id = '', replayedFrom = null]): Write => ({ kind: 'run', run: newRun(id ?? '', { replayedFrom }) })),
+    );
+    const ids = async (id: string) => (await store.runs.rerunsOf(id)).map((run) => run.id);
+    expect(await ids('a')).toEqual(['b', 'c', 'd']);
+    expect(await ids('b')).toEqual(['c']);
+    expect(await ids('d')).toEqual([]);
   });
 
   verifies('STORE-COPY-1', 'leaves out the records of rows that are to be done again', async () => {

@@ -3,7 +3,7 @@ import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
 import type { Write } from '../port.ts';
-import type { OperationRecord } from '../records.ts';
+import type { CallEntry, OperationRecord } from '../records.ts';
 import {
   AT,
   bought,
@@ -201,6 +201,71 @@ export function operations(current: () => StoreUnderTest): void {
       expect(await at3(fence.runNo)).toMatchObject([{ state: 'done' }]);
     },
   );
+
+  verifies('STORE-OPERATIONS-4', 'says how a call stands in other runs, and what those only inherited', async () => {
+    const { store, reopen } = current();
+    const fence = await startedRun(store);
+    const other = await startedRun(store, 'run_2');
+    const [a, b] = [operationRecord('a', { at: AT + 3 }), operationRecord('b', { state: 'retrying' })];
+    await committed(
+      store,
+      { kind: 'operation', fence, place, operation: a },
+      { kind: 'operation', fence, place, operation: b },
+      { kind: 'call', fence, place, entry: callEntry('b') },
+      { kind: 'operation', fence: other, place: row(4), operation: a },
+      { kind: 'call', fence: other, place, entry: callEntry('b', { outcome: 'failed' }) },
+    );
+    const copied: Write = { kind: 'run', run: newRun('run_3', { replayedFrom: 'run_1' }) };
+    await committed(store, copied, { kind: 'copyRun', fromRunNo: fence.runNo, toRunId: 'run_3', again: [] });
+    const third = copied.no ?? 0;
+    const again = await reopen();
+    const standing = (call: string) =>
+      again.calls.callInRuns([third, other.runNo, 99, fence.runNo], place, digest(call));
+    expect(await standing('a')).toEqual([
+      { runNo: third, answered: false, operation: a, inherited: true },
+      { runNo: fence.runNo, answered: false, operation: a, inherited: false },
+    ]);
+    expect(await standing('b')).toEqual([
+      { runNo: other.runNo, answered: false, operation: null, inherited: false },
+      { runNo: fence.runNo, answered: true, operation: b, inherited: false },
+    ]);
+    expect(await standing('c')).toEqual([]);
+  });
+
+  verifies('STORE-OPERATIONS-4', 'gives the writes of a run with how they ended, and no read', async () => {
+    const { store, reopen } = current();
+    const fence = await startedRun(store);
+    const other = await startedRun(store, 'run_2');
+    const begun = operationRecord('begun', { site: digest('site') });
+    const ended = operationRecord('ended', { state: 'retrying', refusals: 2, site: digest('site') });
+    const pointed = callEntry('pointed', { effect: 'write', outcome: 'no_result', source: 'source_run' });
+    const failed = callEntry('failed', { effect: 'write', outcome: 'failed' });
+    await committed(
+      store,
+      { kind: 'operation', fence, place: row(9_000), operation: begun },
+      { kind: 'operation', fence, place, operation: ended },
+      { kind: 'call', fence, place, entry: callEntry('ended', { effect: 'write' }) },
+      { kind: 'call', fence, place: row(0, 0), entry: pointed },
+      { kind: 'call', fence, place: row(3, 2), entry: failed },
+      { kind: 'call', fence, place, entry: callEntry('read') },
+      { kind: 'operation', fence, place, operation: operationRecord('of a read', { site: digest('of a read') }) },
+      { kind: 'operation', fence: other, place, operation: begun },
+    );
+    const shown = ({ callId, path, label, tool, inputDigest }: OperationRecord | CallEntry) => ({
+      ...{ callId, path, label, tool, inputDigest },
+    });
+    expect(await (await reopen()).calls.writesOfRun(fence.runNo)).toEqual([
+      { ...shown(pointed), place: row(0, 0), answered: true, operation: null },
+      { ...shown(ended), place, answered: true, operation: { state: 'retrying', refusals: 2 } },
+      {
+        ...shown(begun),
+        place: row(9_000),
+        answered: false,
+        operation: { state: 'intended', refusals: begun.refusals },
+      },
+      { ...shown(failed), place: row(3, 2), answered: false, operation: null },
+    ]);
+  });
 
   it('does not count what steps and fetches keep among receipts that are not settled', async () => {
     const { store } = current();

@@ -46,6 +46,12 @@ export function runReads(data: MemoryData): RunReads {
   return {
     run: async (id) => data.runById(id),
     runByIdempotencyKey: async (key) => data.runs.find((run) => run.idempotencyKey === key),
+    rerunsOf: async (runId) => {
+      const tree = new Set([runId]);
+      // A run is made after the one that it is a rerun of.
+      for (const run of data.runs) if (run.replayedFrom !== null && tree.has(run.replayedFrom)) tree.add(run.id);
+      return data.runs.filter(({ id }) => id !== runId && tree.has(id));
+    },
     boundaries: async (runNo, datasetNo, ordinals) => {
       const { boundaries } = data.space(runNo, datasetNo);
       return ofOrdinals<BoundaryEntry>(boundaries, ordinals);

@@ -46,7 +46,10 @@ export function copyRun(data: MemoryData, write: WriteOf<'copyRun'>, undo: Undo)
     const again = write.again.filter((each) => each.datasetNo === from.datasetNo).map((each) => each.ordinals);
     const without = new Set(again.flatMap((ordinals) => (ordinals === 'all' ? [] : ordinals)));
     if (!again.includes('all'))
-      for (const [ordinal, row] of from.rows) if (!without.has(ordinal)) undo.set(to.rows, ordinal, row);
+      for (const [ordinal, row] of from.rows) {
+        // What they cost was paid by the source.
+        if (!without.has(ordinal)) undo.set(to.rows, ordinal, { ...row, credits: 0 });
+      }
     for (const [ordinal, boundaries] of from.boundaries)
       for (const [key, entry] of boundaries)
         if (entry.kind === 'csv') undo.set(mapIn(to.boundaries, ordinal), key, entry);

@@ -1,6 +1,6 @@
 import type { CallReads, ReportReads, RunReads } from '../port.ts';
-import type { OperationRecord, WaitRecord } from '../records.ts';
-import { type MemoryData, type MemoryWait, WORKED_ON } from './data.ts';
+import type { OperationRecord, WaitRecord, WriteInRun } from '../records.ts';
+import { type MemoryData, type MemoryWait, type Space, WORKED_ON } from './data.ts';
 import { isJournalled, withoutAttempt } from './operations.ts';
 import { withoutRun } from './waits.ts';
 
@@ -40,8 +40,24 @@ export function waitReads(data: MemoryData): Pick<RunReads, 'waits' | 'answeredS
   };
 }
 
-export function operationReads(data: MemoryData): Pick<CallReads, 'operations' | 'operationsOfBatch'> {
+export function operationReads(
+  data: MemoryData,
+): Pick<CallReads, 'operations' | 'operationsOfBatch' | 'callInRuns' | 'writesOfRun'> {
   return {
+    callInRuns: async (runNos, place, callId) =>
+      runNos.flatMap((runNo) => {
+        const space = data.space(runNo, place.datasetNo);
+        const entry = space.calls.get(place.ordinal)?.get(callId);
+        const operation = space.operations.get(place.ordinal)?.get(callId);
+        if (entry === undefined && operation === undefined) return [];
+        return {
+          runNo,
+          answered: entry !== undefined && entry.outcome !== 'failed',
+          operation: operation === undefined ? null : withoutAttempt(operation),
+          inherited: operation?.attempt === 0,
+        };
+      }),
+    writesOfRun: async (runNo) => data.spaces(runNo).flatMap(writesOf),
     operations: async (runNo, datasetNo, ordinals) => {
       const space = data.space(runNo, datasetNo);
       const found = new Map<number, OperationRecord[]>();
@@ -63,6 +79,26 @@ export function operationReads(data: MemoryData): Pick<CallReads, 'operations' |
         )
         .sort((a, b) => (a.batch?.index ?? 0) - (b.batch?.index ?? 0)),
   };
+}
+
+/** By ordinal and call. */
+function writesOf({ datasetNo, calls, operations }: Space): readonly WriteInRun[] {
+  const ordinals = [...new Set([...calls.keys(), ...operations.keys()])].sort((a, b) => a - b);
+  return ordinals.flatMap((ordinal) => {
+    const [ended, begun] = [calls.get(ordinal), operations.get(ordinal)];
+    return [...new Set([...(ended?.keys() ?? []), ...(begun?.keys() ?? [])])].sort().flatMap((callId) => {
+      const [entry, operation] = [ended?.get(callId), begun?.get(callId)];
+      const isWrite = operation === undefined ? entry?.effect === 'write' : operation.site !== callId;
+      const of = operation ?? entry;
+      if (!isWrite || of === undefined) return [];
+      const { path, label, tool, inputDigest } = of;
+      return {
+        ...{ callId, path, label, tool, inputDigest, place: { datasetNo, ordinal } },
+        answered: entry !== undefined && entry.outcome !== 'failed',
+        operation: operation === undefined ? null : { state: operation.state, refusals: operation.refusals },
+      };
+    });
+  });
 }
 
 export function waitReports(data: MemoryData): Pick<ReportReads, 'waitsOfRuns' | 'operationsOfRun' | 'childRuns'> {

@@ -72,7 +72,8 @@ verifies(
       { no: 2, name: '0002-waits', release: '1.0.0' },
       { no: 3, name: '0003-no-input-digests', release: '1.0.0' },
       { no: 4, name: '0004-batches', release: '1.0.0' },
-      { no: 5, name: 'more', release: '2.0.0' },
+      { no: 5, name: '0005-reruns', release: '1.0.0' },
+      { no: 6, name: 'more', release: '2.0.0' },
     ]);
     db.close();
   },

@@ -31,7 +31,7 @@ interface Move {
   readonly name: string;
   readonly asker: string;
   readonly from: number;
-  readonly to: number;
+  readonly to: number | null;
 }
 
 interface Share {
@@ -45,6 +45,7 @@ const SHARES = `SELECT asker_no, name, held, unserved_at FROM shares JOIN askers
 const OLD = 'SELECT asker_no, sum(count) AS count FROM slots WHERE limit_no = ? AND at <= ? GROUP BY asker_no';
 const ADD_SLOTS = `INSERT INTO slots VALUES (?, ?, ?, ?)
   ON CONFLICT (limit_no, at, asker_no) DO UPDATE SET count = count + excluded.count`;
+const GIVE_BACK = 'UPDATE shares SET held = held - 1 WHERE limit_no = ? AND asker_no = ?';
 const SET_SHARE = `INSERT INTO shares VALUES (?, ?, ?, ?)
   ON CONFLICT (limit_no, asker_no) DO UPDATE SET held = held + excluded.held, unserved_at = excluded.unserved_at`;
 
@@ -78,6 +79,7 @@ export class RateSlots {
     });
   }
 
+  /** See the governor's RateLogs. Throws, or rejects with, STORE_FULL or STORE_HELD. */
   move(moves: readonly Move[]): void | Promise<void> {
     return this.#file.transact((db) => {
       for (const { name, asker, from, to } of moves) {
@@ -85,7 +87,8 @@ export class RateSlots {
         if (db.run('UPDATE slots SET count = count - 1 WHERE limit_no = ? AND at = ? AND asker_no = ?', ...key) === 0)
           continue;
         db.run('DELETE FROM slots WHERE limit_no = ? AND at = ? AND asker_no = ? AND count = 0', ...key);
-        db.run(ADD_SLOTS, key[0], to, key[2], 1);
+        if (to === null) db.run(GIVE_BACK, key[0], key[2]);
+        else db.run(ADD_SLOTS, key[0], to, key[2], 1);
       }
     });
   }

@@ -20,6 +20,8 @@ export interface RatesOptions {
 }
 
 const HELD_AFTER_MS = 10_000;
+/** At its end a process cannot wait from the clock; others hold the lock for as long as a disk takes. */
+const LAST_WAIT_MS = 1_000;
 const FORMAT = 1;
 
 /** Instants in milliseconds since the epoch, credits in millionths. */
@@ -38,6 +40,10 @@ CREATE TABLE IF NOT EXISTS ledgers (name TEXT PRIMARY KEY, period TEXT NOT NULL,
 CREATE TABLE IF NOT EXISTS reservations (
   ledger TEXT, session TEXT, credits INTEGER NOT NULL, PRIMARY KEY (ledger, session)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS places (
+  account TEXT, session TEXT, held INTEGER NOT NULL, wanted INTEGER NOT NULL, asked_at REAL NOT NULL, turn INTEGER NOT NULL,
+  PRIMARY KEY (account, session)
+) WITHOUT ROWID;
 `;
 
 interface MetaRow {
@@ -49,7 +55,7 @@ interface MetaRow {
  * What processes on one workspace share about limits: a SQLite file beside the store.
  *
  * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
- * where it is damaged. Does not own: what is in the tables (rate-slots, credit-ledger).
+ * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, credit-ledger).
  *
  * Invariants
  *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.
@@ -121,18 +127,22 @@ export class RatesFile {
     return this.#opening;
   }
 
-  close(): void {
+  /** Does `last`, whose transactions wait here for a lock, and leaves; nothing of it where the file was never opened. */
+  close(last: () => void = () => {}): void {
     const db = this.#db;
     this.#closed = true;
-    this.#db = undefined;
     if (db === undefined) return;
     try {
+      db.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
+      last();
       db.exec('PRAGMA synchronous = FULL');
       inTransaction(db, () => this.#leave(db));
     } catch {
       // Without a clean end the next start of the machine counts more as used than was.
     } finally {
-      db.close();
+      // A file that proved damaged has been closed.
+      if (this.#db !== undefined) db.close();
+      this.#db = undefined;
     }
   }
 
@@ -220,9 +230,10 @@ export class RatesFile {
   }
 }
 
-/** A session that has ended waits for nothing. What it held of a ledger is that one's to give up. */
+/** A session that has ended waits for nothing and has nothing in flight. What it held of a ledger is that one's to give up. */
 function forgetSession(db: Database, session: string): void {
   db.run('DELETE FROM sessions WHERE name = ?', session);
+  db.run('DELETE FROM places WHERE session = ?', session);
   db.run('UPDATE shares SET unserved_at = NULL WHERE asker_no = (SELECT no FROM askers WHERE name = ?)', session);
   db.run('DELETE FROM shares WHERE held = 0 AND unserved_at IS NULL');
 }

@@ -86,6 +86,27 @@ describe('slots in rates.db', () => {
     expect(await view(rates)).toMatchObject({ held: 3, leaving: [now + 5, now + 9, now + 9] });
   });
 
+  verifies('PACE-LONG-1', 'that were not used count no more, nor does the share of who got them', async () => {
+    const rates = open();
+    const now = clock.now();
+    await view(rates, {}, { slots: [now, now, now + 5] });
+    await rates.slots.move([
+      { name: 'limit', asker: 'one', from: now, to: null },
+      { name: 'limit', asker: 'one', from: now + 5, to: null },
+      { name: 'limit', asker: 'one', from: now + 6, to: null },
+    ]);
+    expect(await view(rates)).toMatchObject({ held: 1, heldByAsker: 1, leaving: [now] });
+  });
+
+  it('does what is last before it is closed, and nothing in a file that was never opened', async () => {
+    const [one, two] = [open(), open({ session: 'two' })];
+    const now = clock.now();
+    await view(one, {}, { slots: [now] });
+    one.close(() => void one.slots.move([{ name: 'limit', asker: 'one', from: now, to: null }]));
+    expect(await view(two, { asker: 'two' })).toMatchObject({ held: 0 });
+    open({ session: 'three' }).close(() => expect.unreachable());
+  });
+
   it('say who got less than it wanted, until it gets all or has ended', async () => {
     const now = clock.now();
     const [one, two] = [open(), open({ session: 'two' })];

@@ -1,12 +1,15 @@
 import { CreditLedger, type LedgerOptions } from './credit-ledger.ts';
+import { InflightPlaces } from './inflight-places.ts';
 import { RateSlots } from './rate-slots.ts';
 import { RatesFile, type RatesOptions } from './rates-file.ts';
 
 /** `rates.db`: what the processes on one workspace share about limits of providers and of money. */
 export interface Rates {
   readonly slots: RateSlots;
+  readonly places: InflightPlaces;
   ledger(name: string, options: LedgerOptions): CreditLedger;
-  close(): void;
+  /** `last` is done with the lock waited for, so that what it changes is kept. */
+  close(last?: () => void): void;
 }
 
 /** Opens the file at its first use, and remakes it where it is damaged. Throws nothing. */
@@ -14,7 +17,8 @@ export function openRates(options: RatesOptions): Rates {
   const file = new RatesFile(options);
   return {
     slots: new RateSlots(file),
+    places: new InflightPlaces(file),
     ledger: (name, of) => new CreditLedger(file, name, of),
-    close: () => file.close(),
+    close: (last) => file.close(last),
   };
 }

@@ -1,6 +1,7 @@
 import type { CallReads, DatasetReads, ReportReads, RunReads } from '../port.ts';
 import { answeredSince } from './read/answered-since.ts';
 import { boundaries, boundariesOfRun } from './read/boundaries.ts';
+import { callInRuns } from './read/call-in-runs.ts';
 import { childRuns } from './read/child-runs.ts';
 import { creditsSince } from './read/credits-since.ts';
 import { events } from './read/events.ts';
@@ -18,6 +19,7 @@ import { previousFrame } from './read/previous-frame.ts';
 import { receiptRaw } from './read/receipt-raw.ts';
 import { receiptsByIds } from './read/receipts-by-ids.ts';
 import { receiptsByKeys } from './read/receipts-by-keys.ts';
+import { rerunsOf } from './read/reruns-of.ts';
 import { rowCounts, rowStates } from './read/row-states.ts';
 import { failedRows, rows } from './read/rows.ts';
 import { run, runByIdempotencyKey } from './read/run.ts';
@@ -27,6 +29,7 @@ import { spool } from './read/spool.ts';
 import { toolTotals } from './read/tool-totals.ts';
 import { unsettledReceipts } from './read/unsettled-receipts.ts';
 import { waits, waitsOfRuns } from './read/waits.ts';
+import { writesOfRun } from './read/writes-of-run.ts';
 import type { Reader } from './reader.ts';
 
 export function callReads(reader: Reader): CallReads {
@@ -37,6 +40,8 @@ export function callReads(reader: Reader): CallReads {
     journal: (runNo, datasetNo, ordinals) => journal(reader, { runNo, datasetNo, ordinals }),
     operations: (runNo, datasetNo, ordinals) => operations(reader, { runNo, datasetNo, ordinals }),
     operationsOfBatch: (runNo, operationKey) => operationsOfBatch(reader, runNo, operationKey),
+    callInRuns: (runNos, place, callId) => callInRuns(reader, { runNos, place, callId }),
+    writesOfRun: (runNo) => writesOfRun(reader, runNo),
     unsettledReceipts: (runNo) => unsettledReceipts(reader, runNo),
     settledCredits: (runNo) => settledCredits(reader, runNo),
     creditsSince: (at) => creditsSince(reader, at),
@@ -47,6 +52,7 @@ export function runReads(reader: Reader): RunReads {
   return {
     run: (id) => run(reader, id),
     runByIdempotencyKey: (key) => runByIdempotencyKey(reader, key),
+    rerunsOf: (runId) => rerunsOf(reader, runId),
     boundaries: (runNo, datasetNo, ordinals) => boundaries(reader, { runNo, datasetNo, ordinals }),
     waits: (runNo, datasetNo, ordinals) => waits(reader, { runNo, datasetNo, ordinals }),
     answeredSince: (runNo, afterSignal) => answeredSince(reader, runNo, afterSignal),

@@ -2,6 +2,7 @@ import { initial } from './0001-initial.ts';
 import { waits } from './0002-waits.ts';
 import { noInputDigests } from './0003-no-input-digests.ts';
 import { batches } from './0004-batches.ts';
+import { reruns } from './0005-reruns.ts';
 
 export interface Migration {
   readonly no: number;
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { no: 2, name: '0002-waits', sql: waits },
   { no: 3, name: '0003-no-input-digests', sql: noInputDigests },
   { no: 4, name: '0004-batches', sql: batches },
+  { no: 5, name: '0005-reruns', sql: reruns },
 ];

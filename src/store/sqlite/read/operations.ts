@@ -4,7 +4,8 @@ import { operationState, outcome } from '../codes.ts';
 import type { Reader } from '../reader.ts';
 import { ordinalOf } from '../spaces.ts';
 
-interface OperationRow {
+/** An operation as the table holds it. */
+export interface OperationRow {
   readonly place: number;
   readonly call_id: string;
   readonly state: number;
@@ -85,7 +86,7 @@ export function operationsOfBatch(
   });
 }
 
-function operationRecord(row: OperationRow): OperationRecord {
+export function operationRecord(row: OperationRow): OperationRecord {
   return {
     callId: row.call_id,
     site: row.site,

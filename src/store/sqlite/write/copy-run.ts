@@ -14,8 +14,9 @@ const SPOOL = `INSERT OR REPLACE INTO spool (place, row_count, rows)
 const CSV = `INSERT OR REPLACE INTO boundaries (place, key, kind, label, path, input_digest, state, value, at)
   SELECT place + ?, key, kind, label, path, input_digest, state, value, at FROM boundaries
   WHERE place >= ? AND place < ? AND kind = 'csv'`;
+/** What they cost was paid by the source. */
 const ROWS = `INSERT OR REPLACE INTO rows (place, state, credits, at, cells, error, trace)
-  SELECT place + ?, state, credits, at, cells, error, trace FROM rows WHERE place >= ? AND place < ?`;
+  SELECT place + ?, state, 0, at, cells, error, trace FROM rows WHERE place >= ? AND place < ?`;
 const ROWS_BUT = `${ROWS} AND place - ? NOT IN (SELECT value FROM json_each(?))`;
 /**
  * Without what was not done; and tries that ended failed are over, while a request that may have been done stays in

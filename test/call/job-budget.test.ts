@@ -1,0 +1,94 @@
+import { describe, expect } from 'vitest';
+import { defineTool } from '../../src/sdk/index.ts';
+import { existingRun, resumeOptions } from '../../src/workspace/index.ts';
+import { crash, laterClock } from '../harness/crash.ts';
+import { json, testProvider } from '../harness/provider.ts';
+import { countedTool } from '../harness/tools.ts';
+import { attempt, openTest, queued, runPlay, settled, testFolder, testWorkspace } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+/** A provider that charges three credits when a job is started, and whose jobs are done at so manieth a look. */
+async function jobs(needed = 2) {
+  const looks = new Map<string, number>();
+  let started = 0;
+  const { url } = await testProvider((response, { method, url }) => {
+    if (method === 'POST') return json(response, 202, { id: ++started });
+    const seen = (looks.get(url) ?? 0) + 1;
+    looks.set(url, seen);
+    return json(response, 200, seen < needed ? { state: 'working' } : { state: 'done' });
+  });
+  const tool = defineTool<{ n: number }>({
+    id: 'acme.research',
+    effect: 'read',
+    input: { type: 'object' },
+    cost: { credits: 3 },
+    async: {
+      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
+      handle: ({ json: body }) => body.id,
+      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
+      intervalMs: 5,
+      timeoutMs: 60_000,
+    },
+    response: ({ json: body }) => (body.state === 'done' ? { status: 'completed', data: body } : { status: 'pending' }),
+  });
+  return { tool, started: () => started };
+}
+
+const play = (tool: string, from = 0) => `async (ctx) => {
+  const rows = await ctx.dataset('rows', Array.from({ length: 8 }, (_, n) => ({ n: n + ${from} })))
+    .withColumn('v', async (row, ctx) =>
+      (await ctx.tools.execute({ id: 'x', tool: '${tool}', input: { n: row.n } })).status)
+    .run({ key: 'n' });
+  return await rows.count();
+}`;
+const LIMIT = { maxCredits: 15 };
+
+describe('a budget that ends among jobs', () => {
+  verifies('JOB-BUDGET-1', 'lets those that are open end, spends all of it, and goes on with more', async () => {
+    const { tool, started } = await jobs();
+    const workspace = await testWorkspace({ tools: [tool] });
+    const ended = await runPlay(workspace, play('acme.research'), LIMIT);
+    expect([ended.code, started(), await settled(workspace, ended.run)]).toEqual(['OUT_OF_CREDITS', 5, 15]);
+    await resumeOptions(workspace, await existingRun(workspace, ended.run.id), { maxCredits: 24 });
+    const after = await attempt(workspace, ended.run.id);
+    expect([after.result, started(), await settled(workspace, ended.run)]).toEqual([8, 8, 24]);
+  });
+
+  verifies('JOB-BUDGET-1', 'is kept by the next attempt, which finds them open', async () => {
+    const { tool, started } = await jobs();
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const run = await queued(now, play('acme.research'), LIMIT);
+    await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.research');
+    expect(started()).toBe(5);
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    const { code } = await attempt(later, run.id);
+    expect([code, started(), await settled(later, run)]).toEqual(['OUT_OF_CREDITS', 5, 15]);
+  });
+
+  verifies('JOB-BUDGET-1', 'is kept by another run that asks for the same jobs', async () => {
+    // So many that the start of each is on disk by then.
+    const { tool, started } = await jobs(20);
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const first = await queued(now, play('acme.research'));
+    await crash(now, first.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.research');
+    expect(started()).toBe(8);
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    const second = await runPlay(later, play('acme.research'), LIMIT);
+    expect([second.code, started(), await settled(later, second.run)]).toEqual(['OUT_OF_CREDITS', 8, 15]);
+  });
+});
+
+verifies('BUDGET-OWED-1', 'answers that a dead attempt has paid and not journalled count first', async () => {
+  const { tool, sent } = countedTool({ cost: { credits: 3 } });
+  const dir = testFolder();
+  const now = await openTest(dir, { tools: [tool] });
+  const run = await queued(now, play('acme.find'), LIMIT);
+  await crash(now, run.id, (write) => write.kind === 'call');
+  const paid = sent.length;
+  expect(paid).toBeGreaterThan(0);
+  const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+  const { code } = await attempt(later, run.id);
+  expect([code, sent.length, await settled(later, run)]).toEqual(['OUT_OF_CREDITS', 5, 15]);
+});

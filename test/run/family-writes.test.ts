@@ -1,0 +1,210 @@
+import { describe, expect } from 'vitest';
+import { systemClock } from '../../src/scope/index.ts';
+import {
+  existingRun,
+  type RunRecord,
+  resolveOperation,
+  resumeOptions,
+  type Workspace,
+} from '../../src/workspace/index.ts';
+import { crash, laterClock } from '../harness/crash.ts';
+import { queuedRerun, rerun } from '../harness/rerun.ts';
+import { countedTool } from '../harness/tools.ts';
+import { attempt, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+const PLAY = `async (ctx) => {
+  const rows = await ctx.dataset('rows', [{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }]).withColumn('sent', async (row, ctx) =>
+    (await ctx.tools.execute({ id: 's', tool: 'acme.send', input: { n: row.n } })).data).run({ key: 'n', concurrency: 1 });
+  return (await rows.materialize()).map((row) => row.sent ?? null);
+}`;
+const KEYED = { idempotency: { header: 'Idempotency-Key' } };
+
+interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly next: readonly string[];
+}
+
+async function failures(workspace: Workspace, runNo: number): Promise<readonly Failure[]> {
+  const rows = await workspace.store.report.failedRows(runNo, 1, { afterOrdinal: -1, limit: 9 });
+  return rows.map(({ error }) => JSON.parse(error ?? '{}') as Failure);
+}
+
+const codes = async (workspace: Workspace, runNo: number): Promise<readonly string[]> =>
+  (await failures(workspace, runNo)).map(({ code }) => code);
+
+/** A run that died as the message of its second row had gone out, and the workspace that goes on with it. */
+async function killed(parts: object = {}) {
+  const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write', ...parts });
+  const dir = testFolder();
+  const now = await openTest(dir, { tools: [tool] });
+  const run = await queued(now, PLAY);
+  let receipts = 0;
+  await crash(now, run.id, (write) => write.kind === 'receipt' && ++receipts === 2);
+  const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+  const asked = (): readonly number[] => sent.map(({ input }) => input.n);
+  return { dir, tool, sent, asked, later, run: await existingRun(later, run.id) };
+}
+
+async function doubtOf(workspace: Workspace, run: RunRecord): Promise<string> {
+  const [doubt] = await workspace.store.report.operationsOfRun(run.no, 9);
+  return doubt?.callId ?? '';
+}
+
+describe('a write of a run that has reruns', () => {
+  verifies('RERUN-WRITE-2', 'is not sent by the source what its rerun has done, but where it is told to', async () => {
+    for (const parts of [{}, KEYED]) {
+      const { later, run, asked } = await killed(parts);
+      const isKeyed = parts === KEYED;
+      const made = await rerun(later, run, { failed: true });
+      const after = isKeyed ? [0, 1, 1, 2, 3] : [0, 1, 2, 3];
+      expect(asked()).toEqual(after);
+      await attempt(later, run.id);
+      expect(asked()).toEqual(after);
+      const told = await failures(later, run.no);
+      expect(told.map(({ code }) => code)).toEqual([
+        isKeyed ? 'WRITE_ALREADY_DONE' : 'IN_DOUBT',
+        'WRITE_ALREADY_DONE',
+        'WRITE_ALREADY_DONE',
+      ]);
+      expect(told[1]?.message).toContain(`was made by ${made.run.id}`);
+      expect(told[1]?.next[0]).toContain(`runs show ${made.run.id}`);
+      const source = await existingRun(later, run.id);
+      await rerun(later, source, { rows: ['2'] });
+      expect(asked()).toEqual(after);
+      await rerun(later, source, { rows: ['2'], resend: true });
+      expect(asked().slice(after.length).sort()).toContain(2);
+    }
+  });
+
+  verifies('RERUN-WRITE-2', 'is sent once where somebody said that it was not done, and a rerun sent it', async () => {
+    const { later, run, asked } = await killed();
+    expect(await codes(later, (await attempt(later, run.id)).run.no)).toEqual(['IN_DOUBT']);
+    const call = await doubtOf(later, run);
+    await resolveOperation(later, await existingRun(later, run.id), { call, as: 'notDone', data: null });
+    await rerun(later, await existingRun(later, run.id), { failed: true });
+    expect(asked()).toEqual([0, 1, 2, 3, 1]);
+    await retryFailed(later, run.id);
+    expect([asked().length, await codes(later, run.no)]).toEqual([5, ['WRITE_ALREADY_DONE']]);
+  });
+
+  verifies('RERUN-WRITE-2', 'is held back where a rerun may have sent it, which tells that run', async () => {
+    const { dir, tool, later, run, asked } = await killed();
+    const made = await queuedRerun(later, run, { failed: true });
+    await crash(later, made.id, (write) => write.kind === 'receipt');
+    expect(asked()).toEqual([0, 1, 2]);
+    const last = await openTest(dir, { tools: [tool], clock: laterClock(7_200_000) });
+    await attempt(last, run.id);
+    expect(asked()).toEqual([0, 1, 2, 3]);
+    const told = await failures(last, run.no);
+    expect(told.map(({ code }) => code)).toEqual(['IN_DOUBT', 'WRITE_ALREADY_DONE']);
+    expect(told[1]?.next[0]).toContain(`runs errors ${made.id}`);
+    // What the source has sent meanwhile answers the rerun.
+    await attempt(last, made.id);
+    expect(asked()).toEqual([0, 1, 2, 3]);
+  });
+
+  verifies('RERUN-WRITE-2', 'goes out under the key that a rerun has begun it with', async () => {
+    const { dir, tool, later, run, sent, asked } = await killed(KEYED);
+    const made = await queuedRerun(later, run, { failed: true });
+    let receipts = 0;
+    await crash(later, made.id, (write) => write.kind === 'receipt' && ++receipts === 2);
+    expect(asked()).toEqual([0, 1, 1, 2]);
+    const last = await openTest(dir, { tools: [tool], clock: laterClock(7_200_000) });
+    let more = 0;
+    await crash(last, run.id, (write) => write.kind === 'receipt' && ++more === 1);
+    expect(asked()).toEqual([0, 1, 1, 2, 2]);
+    const end = await openTest(dir, { tools: [tool], clock: laterClock(10_800_000) });
+    await attempt(end, made.id);
+    expect(asked()).toEqual([0, 1, 1, 2, 2, 2, 3]);
+    const keys = sent.filter(({ input }) => input.n === 2).map(({ operationKey }) => operationKey);
+    expect(new Set(keys).size).toBe(1);
+  });
+
+  verifies('RERUN-WRITE-2', 'is not sent by a rerun that was at work when another was made', async () => {
+    let aheadMs = 0;
+    const clock = { ...laterClock(), monotonic: () => systemClock.monotonic() + aheadMs };
+    const { dir, run, asked, sent } = await killed();
+    let meanwhile = async (): Promise<void> => {};
+    const { tool } = countedTool({ id: 'acme.send', effect: 'write' }, async (input) => {
+      sent.push({ input, operationKey: '' });
+      const before = meanwhile;
+      meanwhile = async () => {};
+      await before();
+      return 'ok';
+    });
+    const later = await openTest(dir, { tools: [tool], clock });
+    const first = await queuedRerun(later, run, { failed: true });
+    meanwhile = async () => {
+      await rerun(later, run, { failed: true });
+      aheadMs += 1_000;
+    };
+    await attempt(later, first.id);
+    expect(asked()).toEqual([0, 1, 2, 3]);
+    expect(await codes(later, first.no)).toEqual(['IN_DOUBT', 'WRITE_ALREADY_DONE']);
+  });
+
+  verifies('RERUN-WRITE-3', 'that two reruns have in doubt is not done in neither once one has sent it', async () => {
+    const { later, run, asked } = await killed();
+    const [second, third] = [await rerun(later, run, { failed: true }), await rerun(later, run, { failed: true })];
+    const call = await doubtOf(later, second.run);
+    await resolveOperation(later, second.run, { call, as: 'notDone', data: null });
+    await retryFailed(later, second.run.id);
+    expect(asked()).toEqual([0, 1, 2, 3, 1]);
+    for (const other of [third.run, run]) {
+      const known = await existingRun(later, other.id);
+      await expect(resolveOperation(later, known, { call, as: 'notDone', data: null })).rejects.toMatchObject({
+        code: 'WRITE_ALREADY_DONE',
+        details: { rerun: second.run.id },
+      });
+    }
+    await retryFailed(later, third.run.id);
+    expect(asked()).toHaveLength(5);
+  });
+
+  verifies('RERUN-WRITE-3', 'is not sent by a rerun where its source has begun it anew since', async () => {
+    const { dir, tool, later, run, asked } = await killed();
+    await attempt(later, run.id);
+    const source = await existingRun(later, run.id);
+    const [one, two] = [await rerun(later, source, { failed: true }), await rerun(later, source, { failed: true })];
+    const call = await doubtOf(later, source);
+    const notDone = { call, as: 'notDone', data: null } as const;
+    await resolveOperation(later, one.run, notDone);
+    await resolveOperation(later, source, notDone);
+    await resumeOptions(later, source, { retryFailed: true });
+    await crash(later, run.id, (write) => write.kind === 'receipt');
+    expect(asked()).toEqual([0, 1, 2, 3, 1]);
+    const last = await openTest(dir, { tools: [tool], clock: laterClock(7_200_000) });
+    await expect(resolveOperation(last, two.run, notDone)).rejects.toMatchObject({
+      code: 'WRITE_ALREADY_DONE',
+      details: { rerun: run.id },
+    });
+    await retryFailed(last, one.run.id);
+    expect([asked().length, await codes(last, one.run.no)]).toEqual([5, ['WRITE_ALREADY_DONE']]);
+  });
+
+  verifies('RERUN-WRITE-3', 'that was said to be not done in two reruns at once is sent by one', async () => {
+    const { later, run, asked } = await killed();
+    const reruns = [await rerun(later, run, { failed: true }), await rerun(later, run, { failed: true })];
+    const call = await doubtOf(later, run);
+    for (const { run: made } of reruns) await resolveOperation(later, made, { call, as: 'notDone', data: null });
+    for (const { run: made } of reruns) await retryFailed(later, made.id);
+    expect(asked()).toEqual([0, 1, 2, 3, 1]);
+  });
+});
+
+verifies('RERUN-WRITE-2', 'a run without reruns asks for none of their calls', async () => {
+  const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
+  const workspace = await openTest(testFolder(), { tools: [tool] });
+  const { calls } = workspace.store;
+  const ask = calls.callInRuns;
+  let asked = 0;
+  const counted: typeof ask = (...of) => {
+    asked++;
+    return ask(...of);
+  };
+  Object.assign(calls, { callInRuns: counted });
+  await runPlay(workspace, PLAY);
+  expect([sent.length, asked]).toEqual([4, 0]);
+});
