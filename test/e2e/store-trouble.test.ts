@@ -89,7 +89,7 @@ verifies(
     const dir = folder(finderFiles(peopleCsv(rows)));
     const pool = 8;
     const run = [...RUN, '--concurrency', String(pool)];
-    const full = await cliJson(dir, run, { env, exit: 1, largestFileKib: 256 });
+    const full = await cliJson(dir, run, { env, exit: 1, largestFileKib: 320 });
     expect(full.error.code).toBe('STORE_FULL');
     // The process could not write down that it stopped; whoever reads its last words must not wait for it.
     expect(full.run.status).toBe('interrupted');
