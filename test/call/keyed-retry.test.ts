@@ -25,7 +25,7 @@ function mailer(lost: number) {
   const { tool, sent } = countedTool(KEYED, (_, { operationKey }) => {
     done.add(operationKey);
     if (++asked <= lost) throw endsAs('ambiguous');
-    return `sent ${done.size}`;
+    return `sent ${[...done].indexOf(operationKey) + 1}`;
   });
   return { tool, sent, done };
 }
