@@ -242,6 +242,13 @@ export const DELIVERY: readonly Mutation[] = [
     why: 'two reruns at once both send',
   },
   {
+    breaks: ['CODE-WRITE-2'],
+    file: 'call/acquire.ts',
+    from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    return send(run, question, { ...before',
+    to: '    return send(run, question, { ...before',
+    why: 'a write that was not done is done by a rerun under other code, and then once more',
+  },
+  {
     breaks: ['RERUN-WRITE-3'],
     file: 'call/relatives.ts',
     from: 'rerunsOf((this.#line.at(-1)?.run ?? this.#run).id)',

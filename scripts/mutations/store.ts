@@ -328,8 +328,8 @@ export const STORE: readonly Mutation[] = [
   },
   {
     breaks: ['STORE-COPY-3'],
-    file: 'store/sqlite/read/reruns-of.ts',
-    from: 'UNION SELECT runs.id FROM runs JOIN tree ON runs.replayed_from = tree.id',
+    file: 'store/sqlite/read/run-tree.ts',
+    from: 'UNION SELECT runs.id FROM runs JOIN tree ON runs.${origin} = tree.id',
     to: '',
     why: 'a rerun of a rerun is unknown to the run that it comes from',
   },

@@ -246,7 +246,12 @@ async function write(run: CallRun, question: Question): Promise<Found> {
   const settled = await settledIntent(run, question, before);
   if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
   if (settled.status === 'done') return complete(run, question, settled.data);
-  if (settled.status === 'notDone') return send(run, question, { ...before, tries: 0, waitUntil: null });
+  if (settled.status === 'notDone') {
+    // Another run of the family may have sent it since, from where changed code asks for it.
+    const made = await madeAlready(run, question);
+    if (made !== undefined) throw unsent(made);
+    return send(run, question, { ...before, tries: 0, waitUntil: null });
+  }
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });

@@ -1,5 +1,5 @@
 import type { Budget, Owed } from '../governor/index.ts';
-import type { Digest, Gate, Place } from '../scope/index.ts';
+import { type Digest, type Gate, type Place, placeName } from '../scope/index.ts';
 import type { CallEntry, CallReads, OperationRecord, StoredReceipt } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
 import { UnsureWrites } from './unsure-writes.ts';
@@ -95,16 +95,16 @@ export class Journal {
       await this.#takePaid(again);
       this.unsure.load({ datasetNo, ordinal }, standing, known);
       const left = leftOf(standing, { known, again, isPaid: (callId) => this.#unsettled.has(callId) });
-      this.#places.set(`${datasetNo}:${ordinal}`, left);
+      this.#places.set(placeName({ datasetNo, ordinal }), left);
       for (const operation of left.open.values())
         if (operation.batch !== null && operation.state === 'retrying') this.#sent.set(sentAs(operation), operation);
     }
   }
 
   forget(place: Place): void {
-    this.#doubts.delete(`${place.datasetNo}:${place.ordinal}`);
+    this.#doubts.delete(placeName(place));
     this.unsure.forget(place);
-    if (this.#places.size > 0) this.#places.delete(`${place.datasetNo}:${place.ordinal}`);
+    if (this.#places.size > 0) this.#places.delete(placeName(place));
   }
 
   entry(place: Place, callId: Digest): CallEntry | undefined {
@@ -116,7 +116,7 @@ export class Journal {
 
   /** A write has ended in doubt: no equal one goes out from its place before somebody says what became of it. */
   doubt(place: Place, write: MadeWrite): void {
-    const name = `${place.datasetNo}:${place.ordinal}`;
+    const name = placeName(place);
     const known = this.#doubts.get(name);
     if (known === undefined) this.#doubts.set(name, [write]);
     else known.push(write);
@@ -126,7 +126,7 @@ export class Journal {
   doubtLike(place: Place, like: Pick<MadeWrite, 'tool' | 'inputDigest'>): MadeWrite | undefined {
     const isLike = ({ tool, inputDigest }: MadeWrite): boolean =>
       tool === like.tool && inputDigest === like.inputDigest;
-    const now = this.#doubts.get(`${place.datasetNo}:${place.ordinal}`)?.find(isLike);
+    const now = this.#doubts.get(placeName(place))?.find(isLike);
     const left = now === undefined ? this.#left(place) : undefined;
     if (left === undefined) return now;
     for (const entry of left.entries.values())
@@ -243,7 +243,7 @@ export class Journal {
   }
 
   #left(place: Place): Left | undefined {
-    return this.#places.size === 0 ? undefined : this.#places.get(`${place.datasetNo}:${place.ordinal}`);
+    return this.#places.size === 0 ? undefined : this.#places.get(placeName(place));
   }
 
   /** An answer that the tool could not read was paid for all the same, and is read again. */

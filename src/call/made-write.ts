@@ -8,8 +8,7 @@ import { stillUnclaimed } from './same-write.ts';
 
 /**
  * Why a write may not go out: the run, or one it comes from, has made it in another place, or in another form in the same
- * place, and whether code that has changed, or an answer that was asked for anew, means another one by it
- * cannot be told. Its row fails, and no other does; `--resend` and a refresh by name send it.
+ * place, and whether code that has changed, or an answer that was asked for anew, means another one by it cannot be told. Its row fails, and no other does; `--resend` and a refresh by name send it.
  */
 export async function madeAlready(run: CallRun, question: Question): Promise<CallsheetError | undefined> {
   if (run.resend === true || question.refreshed) return undefined;

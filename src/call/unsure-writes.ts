@@ -1,4 +1,4 @@
-import type { Digest, Place } from '../scope/index.ts';
+import { type Digest, type Place, placeName } from '../scope/index.ts';
 import type { CallEntry, OperationRecord } from '../store/index.ts';
 import { isAmbiguousFailure } from './failure.ts';
 
@@ -26,26 +26,26 @@ export class UnsureWrites {
   /** What earlier attempts left at a place. */
   load(place: Place, entries: readonly CallEntry[], known: readonly OperationRecord[]): void {
     const left = unsureOf(entries, known);
-    if (left.length > 0) this.#byPlace.set(nameOf(place), left);
+    if (left.length > 0) this.#byPlace.set(placeName(place), left);
     else this.forget(place);
   }
 
   add(place: Place, write: UnsureWrite): void {
-    const known = this.#byPlace.get(nameOf(place));
-    if (known === undefined) this.#byPlace.set(nameOf(place), [write]);
+    const known = this.#byPlace.get(placeName(place));
+    if (known === undefined) this.#byPlace.set(placeName(place), [write]);
     else known.push(write);
   }
 
   /** The key that an equal call goes out under, given out once; undefined where it has one of its own. */
   take(place: Place, like: Omit<UnsureWrite, 'operationKey'>): string | undefined {
     if (this.#byPlace.size === 0) return undefined;
-    const known = this.#byPlace.get(nameOf(place)) ?? [];
+    const known = this.#byPlace.get(placeName(place)) ?? [];
     const at = known.findLastIndex((one) => one.tool === like.tool && one.inputDigest === like.inputDigest);
     return at === -1 ? undefined : known.splice(at, 1)[0]?.operationKey;
   }
 
   forget(place: Place): void {
-    if (this.#byPlace.size > 0) this.#byPlace.delete(nameOf(place));
+    if (this.#byPlace.size > 0) this.#byPlace.delete(placeName(place));
   }
 }
 
@@ -64,8 +64,4 @@ function unsureOf(entries: readonly CallEntry[], known: readonly OperationRecord
     unsure.set(operationKey, { tool, inputDigest, operationKey });
   }
   return [...unsure.values()];
-}
-
-function nameOf({ datasetNo, ordinal }: Place): string {
-  return `${datasetNo}:${ordinal}`;
 }

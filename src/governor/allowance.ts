@@ -21,7 +21,8 @@ export interface AllowanceParts {
 /**
  * Whether one more call of an account may go out now, as far as its limits and the provider's answers say.
  *
- * Owns: windows, learnt pace, concurrency and its places, gate, the number in flight, what was used. Does not own: who goes next, credits, failures.
+ * Owns: windows, learnt pace, concurrency and its places, gate, the number in flight, what was used.
+ * Does not own: who goes next, credits, failures.
  *
  * Invariants
  *  1. Between `reserve` and the permit's end the call counts as in flight and holds a slot of every window.

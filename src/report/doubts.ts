@@ -3,6 +3,7 @@ import {
   type CallEntry,
   callName,
   isInDoubt,
+  jobOfStart,
   type OperationRecord,
   type RunRecord,
   receiptName,
@@ -94,11 +95,9 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
   };
 }
 
-const JOB_START = ':start';
-
 /** False for the start of a provider's job, which answers no call. */
 function isAnswer({ tool }: StoredReceipt): boolean {
-  return !tool.endsWith(JOB_START);
+  return jobOfStart(tool) === undefined;
 }
 
 /**
@@ -112,8 +111,7 @@ function isUnaccounted(receipt: StoredReceipt, status: ShownStatus): boolean {
 /** A call counts once: a job whose end cannot be read has the receipt of its start, too. */
 function creditsOf(source: ReportSource, calls: readonly Pick<StoredReceipt, 'callId' | 'tool'>[]): number {
   const most = new Map<string, number>();
-  for (const { callId, tool } of calls)
-    most.set(callId, source.maxCreditsOf(tool.endsWith(JOB_START) ? tool.slice(0, -JOB_START.length) : tool));
+  for (const { callId, tool } of calls) most.set(callId, source.maxCreditsOf(tool));
   return [...most.values()].reduce((sum, credits) => sum + credits, 0);
 }
 

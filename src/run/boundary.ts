@@ -1,4 +1,4 @@
-import { canonicalJson, type Digest, digest, type Scope } from '../scope/index.ts';
+import { canonicalJson, type Digest, digest, placeName, type Scope } from '../scope/index.ts';
 import { RunFatalError } from '../sdk/index.ts';
 import type { BoundaryEntry, BoundaryKind, Committer, RunReads } from '../store/index.ts';
 
@@ -29,16 +29,16 @@ export class Boundaries {
   async load(datasetNo: number, ordinals: readonly number[]): Promise<void> {
     for (const [ordinal, entries] of await this.#reads.boundaries(this.#runNo, datasetNo, ordinals)) {
       for (const entry of entries) if (!KNOWN.has(entry.kind)) throw unknownKind(entry);
-      this.#places.set(`${datasetNo}:${ordinal}`, new Map(entries.map((entry) => [entry.key, entry])));
+      this.#places.set(placeName({ datasetNo, ordinal }), new Map(entries.map((entry) => [entry.key, entry])));
     }
   }
 
   forget(datasetNo: number, ordinal: number): void {
-    if (this.#places.size > 0) this.#places.delete(`${datasetNo}:${ordinal}`);
+    if (this.#places.size > 0) this.#places.delete(placeName({ datasetNo, ordinal }));
   }
 
   find(scope: Scope, key: Digest): BoundaryEntry | undefined {
-    return this.#places.get(`${scope.place.datasetNo}:${scope.place.ordinal}`)?.get(key);
+    return this.#places.get(placeName(scope.place))?.get(key);
   }
 
   /** Resolves when the boundary is on disk. */

@@ -1,4 +1,4 @@
-import type { Clock, Place } from '../scope/index.ts';
+import { type Clock, type Place, placeName } from '../scope/index.ts';
 import type { RunReads } from '../store/index.ts';
 import type { WaitSpan } from './waits.ts';
 
@@ -61,16 +61,16 @@ export class ParkedRows {
 
   /** A call of this row was put off: the row is parked as soon as the rest of it has come to its end. */
   hold(place: Place): void {
-    this.#putOff.add(nameOf(place));
+    this.#putOff.add(placeName(place));
   }
 
   /** The row is over. */
   release(place: Place): void {
-    this.#putOff.delete(nameOf(place));
+    this.#putOff.delete(placeName(place));
   }
 
   add(place: Place, span: WaitSpan): void {
-    const name = nameOf(place);
+    const name = placeName(place);
     const { until, isPutOff } = span;
     this.#parked.set(name, { place, until, isPutOff });
     if (isPutOff) this.#putOff.add(name);
@@ -81,7 +81,7 @@ export class ParkedRows {
 
   /** Something that this row waits for is over. */
   #tellNews(place: Place): void {
-    const name = nameOf(place);
+    const name = placeName(place);
     if (this.#parked.has(name)) this.#wake(name);
     else this.#news.add(name);
   }
@@ -120,8 +120,4 @@ export class ParkedRows {
     this.#lookAt = Number.POSITIVE_INFINITY;
     this.#schedule();
   }
-}
-
-function nameOf({ datasetNo, ordinal }: Place): string {
-  return `${datasetNo}:${ordinal}`;
 }

@@ -55,9 +55,9 @@ export class TreeBudgets {
     this.#options = options;
   }
 
-  /** The most that a receipt of this tool may have cost: the start of a job costs what the job does. */
+  /** The highest cost of one call of a tool. */
   maxCreditsOf(tool: string): number {
-    return this.#options.maxCreditsOf(tool.replace(/:start$/, ''));
+    return this.#options.maxCreditsOf(tool);
   }
 
   /** Credits that the attempt may use: of its run's own limit, within the limit of its tree's root. */

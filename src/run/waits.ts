@@ -1,4 +1,4 @@
-import type { Digest, Fence, Place, Scope } from '../scope/index.ts';
+import { type Digest, type Fence, type Place, placeName, type Scope } from '../scope/index.ts';
 import type { Committer, Instant, NewWait, RunReads, WaitRecord } from '../store/index.ts';
 
 /** How much later than another wait was armed a settled one must be to count as news to its row (ms). */
@@ -44,20 +44,20 @@ export class Waits {
 
   async load(datasetNo: number, ordinals: readonly number[]): Promise<void> {
     for (const [ordinal, waits] of await this.#reads.waits(this.#runNo, datasetNo, ordinals))
-      this.#places.set(`${datasetNo}:${ordinal}`, {
+      this.#places.set(placeName({ datasetNo, ordinal }), {
         byKey: new Map(waits.map((wait) => [wait.key, wait])),
         earlier: new Set(waits.map((wait) => wait.key)),
         returned: new Set(),
       });
   }
 
-  forget({ datasetNo, ordinal }: Place): void {
-    if (this.#places.size > 0) this.#places.delete(`${datasetNo}:${ordinal}`);
+  forget(place: Place): void {
+    if (this.#places.size > 0) this.#places.delete(placeName(place));
   }
 
   /** The wait as it stands, armed if it was not. */
   async arm(scope: Scope, wait: NewWait): Promise<WaitRecord> {
-    const known = this.#places.get(nameOf(scope.place))?.byKey.get(wait.key);
+    const known = this.#places.get(placeName(scope.place))?.byKey.get(wait.key);
     if (known !== undefined) return known;
     const write = { kind: 'arm' as const, fence: scope.fence, place: scope.place, wait };
     return await this.#stands(scope, write);
@@ -91,7 +91,7 @@ export class Waits {
    * an earlier attempt, whose calls may now let it.
    */
   mayGoOn(place: Place, key: Digest, now: Instant): boolean {
-    const waits = this.#places.get(nameOf(place));
+    const waits = this.#places.get(placeName(place));
     if (waits === undefined) return false;
     if (waits.earlier.has(key)) return true;
     for (const wait of waits.byKey.values()) if (isOver(wait, now) && !waits.returned.has(wait.key)) return true;
@@ -100,7 +100,7 @@ export class Waits {
 
   /** Until when a place's open waits last. */
   span(place: Place): WaitSpan {
-    return spanOf(this.#places.get(nameOf(place))?.byKey.values() ?? []);
+    return spanOf(this.#places.get(placeName(place))?.byKey.values() ?? []);
   }
 
   /**
@@ -112,7 +112,7 @@ export class Waits {
     place: Place,
     { now, before }: { readonly now: Instant; readonly before: Instant },
   ): void {
-    const byKey = this.#places.get(nameOf(place))?.byKey;
+    const byKey = this.#places.get(placeName(place))?.byKey;
     for (const wait of byKey?.values() ?? []) {
       const { kind, state, deadline, key } = wait;
       if (kind !== 'provider' || state !== 'open' || (deadline ?? 0) > before) continue;
@@ -134,7 +134,7 @@ export class Waits {
   }
 
   #of(place: Place): PlaceWaits {
-    const name = nameOf(place);
+    const name = placeName(place);
     let waits = this.#places.get(name);
     if (waits === undefined) {
       waits = { byKey: new Map(), earlier: new Set(), returned: new Set() };
@@ -142,10 +142,6 @@ export class Waits {
     }
     return waits;
   }
-}
-
-function nameOf({ datasetNo, ordinal }: Place): string {
-  return `${datasetNo}:${ordinal}`;
 }
 
 function isOver(wait: WaitRecord, now: Instant): boolean {

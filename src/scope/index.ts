@@ -14,6 +14,6 @@ export {
   schemaAsJson,
   validateWith,
 } from './schema.ts';
-export { type Fence, type Place, Scope } from './scope.ts';
+export { type Fence, type Place, placeName, Scope } from './scope.ts';
 export { Turnstile } from './turnstile.ts';
 export { VirtualClock } from './virtual-clock.ts';

@@ -13,6 +13,11 @@ export interface Place {
   readonly ordinal: number;
 }
 
+/** One text for each place of a run: what state is kept by in memory. */
+export function placeName({ datasetNo, ordinal }: Place): string {
+  return `${datasetNo}:${ordinal}`;
+}
+
 /** Says what people call a row. */
 export interface Named {
   rowName(): string;

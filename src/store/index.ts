@@ -17,7 +17,7 @@ export type {
   Write,
 } from './port.ts';
 export { StoreConflict } from './port.ts';
-export { callName, receiptName, typedCall } from './receipt-name.ts';
+export { callName, jobOfStart, receiptName, typedCall } from './receipt-name.ts';
 export type {
   BatchPlace,
   BoundaryEntry,

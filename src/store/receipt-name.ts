@@ -14,3 +14,11 @@ export function callName(callId: Digest): string {
 export function typedCall(text: string): string {
   return text.replace(/^call_/, '');
 }
+
+/** What starts a job at a provider is recorded as a tool of its own, under the id of the job's tool and this. */
+const START = ':start';
+
+/** The tool whose jobs a tool of this id starts; undefined of any other tool. */
+export function jobOfStart(toolId: string): string | undefined {
+  return toolId.endsWith(START) ? toolId.slice(0, -START.length) : undefined;
+}

@@ -7,7 +7,7 @@ import { type RunDeps, TreeBudgets } from '../run/index.ts';
 import { type Chance, type Clock, systemChance, systemClock } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError, type Tool } from '../sdk/index.ts';
 import { openSecrets, type Secrets } from '../secrets/index.ts';
-import { type Committer, openSqliteStore, type Store } from '../store/index.ts';
+import { type Committer, jobOfStart, openSqliteStore, type Store } from '../store/index.ts';
 import {
   buildCatalogue,
   builtinTools,
@@ -188,9 +188,12 @@ async function openStore(paths: WorkspacePaths, { clock, chance }: { readonly cl
   return { store, bringBack, rescue: new RescueFiles(places, { chance, tell }) };
 }
 
-/** The highest cost of one call of a tool; 0 where the workspace has it no more. */
+/** The highest cost of one call of a tool; that of a job for what starts it; 0 where the workspace has it no more. */
 export function highestCost(catalogue: Catalogue): (tool: string) => number {
-  return (tool) => (catalogue.has(tool) ? catalogue.get(tool).maxCredits : 0);
+  return (tool) => {
+    const id = jobOfStart(tool) ?? tool;
+    return catalogue.has(id) ? catalogue.get(id).maxCredits : 0;
+  };
 }
 
 function secretsOf(paths: WorkspacePaths, env: OpenOptions['env']): Secrets {

@@ -1,5 +1,5 @@
 import type { RunRecord } from '../store/index.ts';
-import type { Workspace } from './open.ts';
+import { highestCost, type Workspace } from './open.ts';
 import type { ChosenRows } from './rerun-rows.ts';
 
 interface Calls {
@@ -24,7 +24,7 @@ export async function mostCredits(
 ): Promise<number> {
   const { chosen, refresh, codeChanged } = rerun;
   const { catalogue } = workspace;
-  const priceOf = (tool: string): number => (catalogue.has(tool) ? catalogue.get(tool).maxCredits : 0);
+  const priceOf = highestCost(catalogue);
   const isAnew = (tool: string): boolean => codeChanged || refresh === 'all' || refresh.includes(tool);
   const known = await callsOf(workspace, source);
   let most = 0;

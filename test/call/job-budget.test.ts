@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { defineTool } from '../../src/sdk/index.ts';
 import { existingRun, resumeOptions } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
+import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { countedTool } from '../harness/tools.ts';
 import { attempt, openTest, queued, runPlay, settled, testFolder, testWorkspace } from '../harness/workspace.ts';
@@ -11,27 +11,13 @@ import { verifies } from '../requirements.ts';
 async function jobs(needed = 2) {
   const looks = new Map<string, number>();
   let started = 0;
-  const { url } = await testProvider((response, { method, url }) => {
-    if (method === 'POST') return json(response, 202, { id: ++started });
+  const provider = await testProvider((response, { method, url }) => {
+    if (method === 'POST') return json(response, 202, { job: { id: ++started } });
     const seen = (looks.get(url) ?? 0) + 1;
     looks.set(url, seen);
-    return json(response, 200, seen < needed ? { state: 'working' } : { state: 'done' });
+    return json(response, 200, seen < needed ? { state: 'working' } : { state: 'done', answer: url });
   });
-  const tool = defineTool<{ n: number }>({
-    id: 'acme.research',
-    effect: 'read',
-    input: { type: 'object' },
-    cost: { credits: 3 },
-    async: {
-      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
-      handle: ({ json: body }) => body.id,
-      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
-      intervalMs: 5,
-      timeoutMs: 60_000,
-    },
-    response: ({ json: body }) => (body.state === 'done' ? { status: 'completed', data: body } : { status: 'pending' }),
-  });
-  return { tool, started: () => started };
+  return { tool: jobTool(provider), started: () => started };
 }
 
 const play = (tool: string, from = 0) => `async (ctx) => {

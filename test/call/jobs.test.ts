@@ -1,8 +1,9 @@
 import { describe, expect } from 'vitest';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
-import { defineTool, type JobTool } from '../../src/sdk/index.ts';
+import type { JobTool } from '../../src/sdk/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
-import { json, type TestProvider, testProvider } from '../harness/provider.ts';
+import { jobTool } from '../harness/jobs.ts';
+import { json, testProvider } from '../harness/provider.ts';
 import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -27,26 +28,6 @@ async function jobProvider(polls: number, more: { startStatus?: (n: number) => n
   const started = () => keys.length;
   const polled = () => [...looks.values()].reduce((sum, n) => sum + n, 0);
   return { provider, keys, polledUnder, started, polled };
-}
-
-function jobTool({ url }: TestProvider, parts: Partial<JobTool<{ n: number }>> = {}) {
-  return defineTool<{ n: number }>({
-    id: 'acme.research',
-    effect: 'read',
-    input: { type: 'object' },
-    cost: { credits: 3 },
-    ...parts,
-    async: {
-      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
-      handle: ({ json: body }) => body.job.id,
-      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
-      intervalMs: 5,
-      timeoutMs: 60_000,
-      ...parts.async,
-    },
-    response: ({ json: body }) =>
-      body.state === 'done' ? { status: 'completed', data: body.answer } : { status: 'pending' },
-  });
 }
 
 const CALL = "ctx.tools.execute({ id: 'research', tool: 'acme.research', input: { n: row.n } })";

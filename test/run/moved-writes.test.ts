@@ -1,10 +1,17 @@
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { existingRun, newRun, type RunRecord, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import {
+  existingRun,
+  newRun,
+  type RunRecord,
+  resolveOperation,
+  resumeOptions,
+  type Workspace,
+} from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { rerun } from '../harness/rerun.ts';
 import { countedTool } from '../harness/tools.ts';
-import { attempt, openTest, putFile, testFolder, testWorkspace } from '../harness/workspace.ts';
+import { attempt, openTest, putFile, retryFailed, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const FILE = 'moved.play.ts';
@@ -50,6 +57,7 @@ describe('a write that has moved in changed code', () => {
   const moves = [
     ['a dataset of another name', IN_ROWS, ROWS('others', SEND('{ n: row.n }'))],
     ['a child in the same run', IN_ROWS, ROWS('rows', `ctx.runPlay('kid', kid, { n: row.n })`)],
+    ['another label', IN_ROWS, IN_ROWS.replace("id: 's'", "id: 't'")],
     ['out of the rows', IN_ROWS, AT_TOP],
     ['into the rows', AT_TOP, IN_ROWS],
   ] as const;
@@ -69,6 +77,33 @@ describe('a write that has moved in changed code', () => {
         expect([name, sent.length]).toEqual([name, 6]);
       }
   });
+
+  verifies(
+    'CODE-WRITE-2',
+    'is not sent again as itself by its run, which was told that it had not been done',
+    async () => {
+      for (const [name, before, after] of moves) {
+        const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
+        const dir = testFolder();
+        const now = await openTest(dir, { tools: [tool] });
+        const run = await started(now, before);
+        await crash(now, run.id, (write) => write.kind === 'receipt');
+        const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+        const [doubt] = await later.store.report.operationsOfRun(run.no, 9);
+        const call = doubt?.callId ?? '';
+        await attempt(later, run.id);
+        await resolveOperation(later, await existingRun(later, run.id), { call, as: 'notDone', data: null });
+        const told = sent.length;
+        write(later, after);
+        await rerun(later, await existingRun(later, run.id), { code: `${FILE}#default` });
+        const made = sent.length - told;
+        await retryFailed(later, run.id);
+        const letters = sent.filter(({ input }) => input.n === sent[0]?.input.n);
+        // Once in doubt, and once more, by whichever run came first.
+        expect([name, made > 0, letters.length]).toEqual([name, true, 2]);
+      }
+    },
+  );
 
   verifies('CODE-WRITE-2', 'is not sent again by a resume while nobody knows what became of it', async () => {
     for (const [name, before, after] of moves) {

@@ -13,19 +13,12 @@ import {
   workOff,
 } from '../../src/governor/simulation.test-support.ts';
 import { type Clock, VirtualClock } from '../../src/scope/index.ts';
-import { openRates, type Rates } from '../../src/store/index.ts';
+import { openRates } from '../../src/store/index.ts';
 import { cli, jsonOf, startCli } from '../e2e/harness/cli.ts';
 import { folder } from '../e2e/harness/folders.ts';
+import { ratesIn } from '../harness/rates.ts';
 import { testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
-
-/** `rates.db` of a folder, as one more process opens it; those whose names are in `gone` exist no more. */
-function ratesIn(dir: string, clock: Clock, session: string, gone: ReadonlySet<string> = new Set()): Rates {
-  const isGone = (name: string): boolean => gone.has(name);
-  const rates = openRates({ path: join(dir, 'rates.db'), clock, session, isGone });
-  onTestFinished(() => rates.close());
-  return rates;
-}
 
 /** A process that shares the limits of a folder; once its name is in `gone` nothing of it happens any more. */
 function processOn(dir: string, clock: Clock, session: string, gone: ReadonlySet<string> = new Set()): Governor {

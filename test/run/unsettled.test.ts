@@ -1,9 +1,9 @@
 import { describe, expect } from 'vitest';
 import { errorsReport, runReport } from '../../src/report/index.ts';
-import { defineTool } from '../../src/sdk/index.ts';
 import type { Unit } from '../../src/store/index.ts';
 import { existingRun, reportSource, resolveOperation, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
+import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { countedTool } from '../harness/tools.ts';
 import { attempt, openTest, queued, retryFailed, testFolder } from '../harness/workspace.ts';
@@ -26,30 +26,19 @@ async function errorsOf(workspace: Workspace, id: string) {
   return { inDoubt, answeredLate };
 }
 
-/** A tool whose answers come from jobs; each costs three credits. */
-async function jobTool() {
-  const { url } = await testProvider((response, { method }) =>
-    method === 'POST' ? json(response, 202, { id: 'j1' }) : json(response, 200, { answer: 'found' }),
+/** A tool whose jobs are done at the first look; each costs two credits of three at the most. */
+async function foundByJob() {
+  const provider = await testProvider((response, { method }) =>
+    method === 'POST'
+      ? json(response, 202, { job: { id: 'j1' } })
+      : json(response, 200, { state: 'done', answer: 'found' }),
   );
-  return defineTool<{ n: number }>({
-    id: 'acme.find',
-    effect: 'read',
-    input: { type: 'object' },
-    cost: { max: 3, credits: 2 },
-    async: {
-      start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
-      handle: ({ json: body }) => body.id,
-      poll: ({ handle }) => ({ url: `${url}/jobs/${handle}` }),
-      intervalMs: 5,
-      timeoutMs: 60_000,
-    },
-    response: ({ json: body }) => ({ status: 'completed', data: body.answer }),
-  });
+  return jobTool(provider, { id: 'acme.find', cost: { max: 3, credits: 2 } });
 }
 
 describe('credits that a run has spent and not settled', () => {
   verifies('BUDGET-UNKNOWN-2', 'are those of the jobs that it has started, until they have ended', async () => {
-    const tools = [await jobTool()];
+    const tools = [await foundByJob()];
     for (const ends of ['resume', 'cancel'] as const) {
       const dir = testFolder();
       const now = await openTest(dir, { tools });

@@ -1,4 +1,5 @@
 import type { CallReads, RunReads } from '../port.ts';
+import { jobOfStart } from '../receipt-name.ts';
 import type { BoundaryEntry, CallEntry, RunRecord, StoredReceipt } from '../records.ts';
 import type { MemoryData, MemoryReceipt } from './data.ts';
 import { operationReads, waitReads } from './wait-reads.ts';
@@ -33,7 +34,7 @@ export function callReads(data: MemoryData): CallReads {
       return data.receipts
         .filter(({ runNo: by, id }) => by === runNo && !settled.has(id))
         .filter(({ tool, key, callId }) => !tool.startsWith('ctx.') && key !== callId)
-        .filter(({ tool, evictedAt }) => !tool.endsWith(':start') || evictedAt === null)
+        .filter(({ tool, evictedAt }) => jobOfStart(tool) === undefined || evictedAt === null)
         .map(storedReceipt);
     },
     settledCredits: async (runNo) => creditsOf(entries(data, runNo)),
@@ -46,12 +47,7 @@ export function runReads(data: MemoryData): RunReads {
   return {
     run: async (id) => data.runById(id),
     runByIdempotencyKey: async (key) => data.runs.find((run) => run.idempotencyKey === key),
-    rerunsOf: async (runId) => {
-      const tree = new Set([runId]);
-      // A run is made after the one that it is a rerun of.
-      for (const run of data.runs) if (run.replayedFrom !== null && tree.has(run.replayedFrom)) tree.add(run.id);
-      return data.runs.filter(({ id }) => id !== runId && tree.has(id));
-    },
+    rerunsOf: async (runId) => data.runsFrom('replayedFrom', runId),
     boundaries: async (runNo, datasetNo, ordinals) => {
       const { boundaries } = data.space(runNo, datasetNo);
       return ofOrdinals<BoundaryEntry>(boundaries, ordinals);

@@ -76,6 +76,14 @@ export class MemoryData {
     return this.runs.find((run) => run.id === id);
   }
 
+  /** Runs that come from this one, and those that come from them, oldest first. */
+  runsFrom(origin: 'parentRunId' | 'replayedFrom', runId: string): readonly RunRecord[] {
+    const tree = new Set([runId]);
+    // A run is made after the one that it comes from.
+    for (const { id, [origin]: from } of this.runs) if (from !== null && tree.has(from)) tree.add(id);
+    return this.runs.filter(({ id }) => id !== runId && tree.has(id));
+  }
+
   space(runNo: number, datasetNo: number): Space {
     const name = `${runNo}/${datasetNo}`;
     const known = this.#spaces.get(name);

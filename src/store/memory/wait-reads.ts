@@ -130,11 +130,6 @@ export function waitReports(data: MemoryData): Pick<ReportReads, 'waitsOfRuns' |
             ),
         )
         .slice(0, limit),
-    childRuns: async (rootRunId) => {
-      const tree = new Set([rootRunId]);
-      // A run is made after the one that starts it.
-      for (const run of data.runs) if (run.parentRunId !== null && tree.has(run.parentRunId)) tree.add(run.id);
-      return data.runs.filter((run) => run.id !== rootRunId && tree.has(run.id));
-    },
+    childRuns: async (rootRunId) => data.runsFrom('parentRunId', rootRunId),
   };
 }

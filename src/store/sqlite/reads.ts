@@ -2,7 +2,6 @@ import type { CallReads, DatasetReads, ReportReads, RunReads } from '../port.ts'
 import { answeredSince } from './read/answered-since.ts';
 import { boundaries, boundariesOfRun } from './read/boundaries.ts';
 import { callInRuns } from './read/call-in-runs.ts';
-import { childRuns } from './read/child-runs.ts';
 import { creditsSince } from './read/credits-since.ts';
 import { events } from './read/events.ts';
 import { failedCalls } from './read/failed-calls.ts';
@@ -19,10 +18,10 @@ import { previousFrame } from './read/previous-frame.ts';
 import { receiptRaw } from './read/receipt-raw.ts';
 import { receiptsByIds } from './read/receipts-by-ids.ts';
 import { receiptsByKeys } from './read/receipts-by-keys.ts';
-import { rerunsOf } from './read/reruns-of.ts';
 import { rowCounts, rowStates } from './read/row-states.ts';
 import { failedRows, rows } from './read/rows.ts';
 import { run, runByIdempotencyKey } from './read/run.ts';
+import { runTree } from './read/run-tree.ts';
 import { runsDue } from './read/runs-due.ts';
 import { settledCredits } from './read/settled-credits.ts';
 import { spool } from './read/spool.ts';
@@ -52,7 +51,7 @@ export function runReads(reader: Reader): RunReads {
   return {
     run: (id) => run(reader, id),
     runByIdempotencyKey: (key) => runByIdempotencyKey(reader, key),
-    rerunsOf: (runId) => rerunsOf(reader, runId),
+    rerunsOf: (runId) => runTree(reader, 'replayed_from', runId),
     boundaries: (runNo, datasetNo, ordinals) => boundaries(reader, { runNo, datasetNo, ordinals }),
     waits: (runNo, datasetNo, ordinals) => waits(reader, { runNo, datasetNo, ordinals }),
     answeredSince: (runNo, afterSignal) => answeredSince(reader, runNo, afterSignal),
@@ -85,7 +84,7 @@ export function reportReads(reader: Reader): ReportReads {
     receipt: (id) => receipt(reader, id),
     waitsOfRuns: (filter) => waitsOfRuns(reader, filter),
     operationsOfRun: (runNo, limit) => operationsOfRun(reader, runNo, limit),
-    childRuns: (rootRunId) => childRuns(reader, rootRunId),
+    childRuns: (rootRunId) => runTree(reader, 'parent_run_id', rootRunId),
     boundariesOfRun: (runNo, limit) => boundariesOfRun(reader, runNo, limit),
     hitRate: (tool) => hitRate(reader, tool),
   };
