@@ -313,6 +313,8 @@ export const REQUIREMENTS = {
   'STORE-COPY-1': 'A rerun begins with the frames, sources and finished rows of its source, all or none.',
   'STORE-COPY-2': 'A rerun inherits what is in doubt in its source.',
   'STORE-COPY-3': 'The reruns of a run, and reruns of those, are found from it.',
+  'STORE-OPERATIONS-5':
+    'An operation is kept only where its call stands in the family as its run knew; who was overtaken is told, and writes nothing.',
   'STORE-OPERATIONS-4':
     'How a call stands in other runs can be asked, told apart from what they only inherited; and all writes of a run with how they ended.',
 
@@ -332,6 +334,8 @@ export const REQUIREMENTS = {
   'RERUN-WRITE-1': 'A write that the source run has sent is never sent again by a rerun that was not asked to.',
   'RERUN-WRITE-2':
     'What one run of a family of reruns has sent, or may have, is not sent by another of them: its row fails and names that run.',
+  'RERUN-WRITE-4':
+    'Of the runs of a family that send the same write in one moment one does, and keyed ones all under one key.',
   'RERUN-WRITE-3': 'A write in doubt cannot be said to be not done where any other rerun of the family has made it.',
   'RERUN-CHAIN-1':
     'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
@@ -341,6 +345,8 @@ export const REQUIREMENTS = {
     'Where changed code gives a dataset other columns, its rows run again and are answered by what is recorded.',
   'CODE-WRITE-1':
     'Under changed code a write that was made for the same row is not sent again from another place or in another form without --resend.',
+  'CODE-WRITE-3':
+    'A write that changed code has moved between a run and those that it starts, or between those, is not sent again; equal ones of other such runs are.',
   'CODE-WRITE-2':
     'Under changed code a write is not sent again where it has moved: into another dataset, a child play, out of the rows or into them.',
   'CODE-REFUSED-1': 'Code of another play, or that keys a dataset otherwise, is refused for a run that has begun.',

@@ -11,7 +11,7 @@ import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { doubtError, thawError } from './failure.ts';
-import { unsentInFamily } from './family-write.ts';
+import { Overtaken, unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
 import { endJob, ongoingJob, startJob } from './job.ts';
@@ -263,13 +263,14 @@ async function send(run: CallRun, question: Question, before: OperationRecord | 
   const isRecorded = sentAlone && before?.refusals === 0;
   const operationKey = question.operationKey ?? (isRecorded ? before.operationKey : undefined);
   const asked = operationKey === undefined ? question : { ...question, operationKey };
-  let free: Question;
-  try {
-    free = await unsentInFamily(run, asked, sentAlone);
-  } catch (error) {
-    throw error instanceof CallsheetError && error.code === 'WRITE_ALREADY_DONE' ? unsent(error) : error;
+  for (;;) {
+    try {
+      return await buy(run, await unsentInFamily(run, asked, { before, sentAlone }), before);
+    } catch (error) {
+      if (error instanceof CallsheetError && error.code === 'WRITE_ALREADY_DONE') throw unsent(error);
+      if (!(error instanceof Overtaken)) throw error;
+    }
   }
-  return buy(run, free, before);
 }
 
 /** An equal write of the row, or of the run outside rows, is in doubt: a second one might be its repeat. */

@@ -8,7 +8,7 @@ import { keepBatch } from './batch-record.ts';
 import type { Member } from './batch-seat.ts';
 import { deliveryBy } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import { keepOperations, type Progress } from './intent.ts';
+import { keepOperations, overtaken, type Progress } from './intent.ts';
 import { putOff, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyFor } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
@@ -169,11 +169,31 @@ function announce(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise
   const { counted: tries = 0, refusals = 0 } = so ?? {};
   if (load.isRepeatable && load.recordedAs === load.key(run, refusals)) return undefined;
   const state = load.isRepeatable ? 'retrying' : 'intended';
-  return keep(run, load, { state, tries, refusals, waitUntil: null });
+  return intend(run, load, { state, tries, refusals, waitUntil: null });
 }
 
-/** Each member's own record says how far all have come, and where it stands in the batch. */
+/** It goes out without those that another run of the family was first with. */
+async function intend(run: CallRun, load: BatchLoad, progress: Progress): Promise<void> {
+  for (;;) {
+    const kept = await record(run, load, { progress, isIntent: true });
+    const { members } = load;
+    if (!kept.includes(false)) return;
+    load.members = members.filter((_, index) => kept[index]);
+    for (const member of members) if (!load.members.includes(member)) member.fail(overtaken(run));
+    if (load.members.length === 0) throw new Halted('other runs were first with every member');
+  }
+}
+
 async function keep(run: CallRun, load: BatchLoad, progress: Progress): Promise<void> {
+  await record(run, load, { progress, isIntent: false });
+}
+
+/** Each member's own record says how far all have come, and where it stands in the batch. Returns which of them are on disk. */
+async function record(
+  run: CallRun,
+  load: BatchLoad,
+  { progress, isIntent }: { readonly progress: Progress; readonly isIntent: boolean },
+): Promise<readonly boolean[]> {
   const size = load.members.length;
   const key = load.key(run, progress.refusals);
   const at = run.process.clock.now();
@@ -185,9 +205,13 @@ async function keep(run: CallRun, load: BatchLoad, progress: Progress): Promise<
       batch: load.isRecorded ? { index, size, input } : null,
     };
   };
-  await keepOperations(
+  const kept = await keepOperations(
     run,
-    load.members.map((member, index) => ({ place: member.asked.place, operation: operationOf(member, index) })),
+    load.members.map((member, index) => {
+      const { place, known } = member.asked;
+      return { place, operation: operationOf(member, index), known: isIntent ? known : undefined };
+    }),
   );
   load.recordedAs = key;
+  return kept;
 }

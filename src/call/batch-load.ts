@@ -9,10 +9,10 @@ import { operationKeyFor, type Question, receiptKeyOf, subjectOf } from './quest
 import type { Tries } from './tries.ts';
 
 export function askedBy(question: Question): Asked {
-  const { scope, callId, site, label, input, inputText, inputDigest, receiptKey, timeoutMs } = question;
+  const { scope, callId, site, label, input, inputText, inputDigest, receiptKey, timeoutMs, known } = question;
   return {
     ...{ callId, site: site ?? callId, path: scope.path, label, inputDigest, place: scope.place },
-    ...{ input, inputText, receiptKey, subject: subjectOf(question), timeoutMs, scope },
+    ...{ input, inputText, receiptKey, subject: subjectOf(question), timeoutMs, scope, known },
   };
 }
 
@@ -32,6 +32,7 @@ export function askedBefore(
     subject: callId,
     timeoutMs: tool.timeoutMs,
     scope: undefined,
+    known: undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { Digest, Place, Scope } from '../scope/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
+import type { KnownInFamily, OperationRecord } from '../store/index.ts';
 import type { Answer } from './answer.ts';
 import type { MemberFailed } from './batch-member.ts';
 import type { ContractBroken, Reading } from './contract.ts';
@@ -18,6 +18,8 @@ export interface Asked extends Pick<OperationRecord, 'callId' | 'site' | 'path' 
   readonly timeoutMs: number;
   /** Undefined where its row is not there. */
   readonly scope: Scope | undefined;
+  /** Of a write: how it stood in the family when it was free to go out. */
+  readonly known: KnownInFamily | undefined;
 }
 
 /** How a batch ended for one of its members. */

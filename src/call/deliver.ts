@@ -5,7 +5,7 @@ import type { Effect, JsonValue } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
 import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
-import { keepOperation, type Progress } from './intent.ts';
+import { keepIntent, keepOperation, type Progress } from './intent.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, retryDecision } from './retry.ts';
@@ -150,7 +150,7 @@ function intend(run: CallRun, question: Question, so: Tries | undefined): Promis
   const keyed = question.tool.sendsIdempotencyKey;
   if (keyed && so !== undefined) return undefined;
   const { counted: tries = 0, refusals = 0 } = so ?? {};
-  return keepOperation(run, question, { state: keyed ? 'retrying' : 'intended', tries, refusals, waitUntil: null });
+  return keepIntent(run, question, { state: keyed ? 'retrying' : 'intended', tries, refusals, waitUntil: null });
 }
 
 /** Undefined once it may go out again: what has become of it is durable by then. */

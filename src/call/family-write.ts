@@ -1,25 +1,31 @@
 import { CallsheetError } from '../sdk/index.ts';
+import type { OperationRecord } from '../store/index.ts';
 import type { CallRun } from './env.ts';
 import type { Question } from './question.ts';
 import type { SentIn } from './relatives.ts';
+
+/** A write that was free when it was looked at and is not any more: another run of the family was first. */
+export class Overtaken extends Error {}
 
 /**
  * A write as it may go out now. One that another run of the family has begun under an idempotency key is the same operation
  * here, where it goes out by itself (`sentAlone`). Throws WRITE_ALREADY_DONE where another run has sent it, or may have; a
  * refresh by name and `--resend` send it.
  */
-export async function unsentInFamily(run: CallRun, question: Question, sentAlone: boolean): Promise<Question> {
+export async function unsentInFamily(
+  run: CallRun,
+  question: Question,
+  { before, sentAlone }: { readonly before: OperationRecord | undefined; readonly sentAlone: boolean },
+): Promise<Question> {
   const { relatives } = run;
   if (relatives === undefined || run.resend === true || question.refreshed) return question;
   const { tool, scope, callId } = question;
-  const call = { place: scope.place, callId };
-  const keyed = tool.sendsIdempotencyKey;
-  const known = await relatives.standing(run.process.clock.monotonic(), call);
-  const sent = relatives.sender(known, keyed && !sentAlone) ?? (keyed ? undefined : await relatives.sentSince(call));
+  const known = await relatives.known({ place: scope.place, callId });
+  const sent = relatives.sender(known, { keyed: tool.sendsIdempotencyKey && !sentAlone, before });
   if (sent !== undefined) throw sentBy(run, question, sent);
-  if (!sentAlone || question.operationKey !== undefined) return question;
-  const begun = known.find(({ operation }) => operation?.state === 'retrying')?.operation;
-  return begun == null ? question : { ...question, operationKey: begun.operationKey };
+  const begunBy = sentAlone && before === undefined ? relatives.keyOf(known) : undefined;
+  const operationKey = question.operationKey ?? begunBy;
+  return { ...question, known, ...(operationKey === undefined ? {} : { operationKey }) };
 }
 
 function sentBy(run: CallRun, { tool, label, scope, callId }: Question, { run: by, made }: SentIn): CallsheetError {

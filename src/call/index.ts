@@ -1,6 +1,7 @@
 export type { Crowd } from './batch-crowds.ts';
 export { Batches } from './batches.ts';
 export { Claims } from './claims.ts';
+export { connectedRuns, startersOf } from './connected-runs.ts';
 export { readAnswer } from './contract.ts';
 export type { CallProcess, CallRun, PutOffCall, Rescue } from './env.ts';
 export { answerQuestion, askQuestion, executeCall } from './execute.ts';
@@ -9,7 +10,7 @@ export { Lookup } from './lookup.ts';
 export { OpenJobs } from './open-jobs.ts';
 export { type PlannedCall, type PlannedCut, Planning } from './planning.ts';
 export type { Question } from './question.ts';
-export { RecordedWrites, runsAbove } from './recorded-writes.ts';
+export { RecordedWrites } from './recorded-writes.ts';
 export { Relatives } from './relatives.ts';
 export { Rereads } from './rereads.ts';
 export { CallResult } from './result.ts';

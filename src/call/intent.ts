@@ -1,8 +1,9 @@
 import type { Place } from '../scope/index.ts';
 import type { InDoubtError, JsonValue } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
+import type { KnownInFamily, OperationRecord, WriteOf } from '../store/index.ts';
 import type { CallRun } from './env.ts';
 import { doubtError } from './failure.ts';
+import { Overtaken } from './family-write.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { stopIfOvertaken } from './record.ts';
 
@@ -36,17 +37,39 @@ export async function keepOperation(run: CallRun, question: Question, progress: 
   await keepOperations(run, [{ place: question.scope.place, operation: operationOf(run, question, progress) }]);
 }
 
-/** Resolves when all the records are on disk, or rejects with none of them there. */
-export async function keepOperations(
-  run: CallRun,
-  records: readonly { readonly place: Place; readonly operation: OperationRecord }[],
-): Promise<void> {
+/** Makes it durable that a write goes out now, unless another run of the family was first: throws `Overtaken` then. */
+export async function keepIntent(run: CallRun, question: Question, progress: Progress): Promise<void> {
+  const { known, scope } = question;
+  const operation = operationOf(run, question, progress);
+  const [isKept] = await keepOperations(run, [{ place: scope.place, operation, known }]);
+  if (isKept !== true) throw overtaken(run);
+}
+
+/** What a write is told that another run of the family was first with. */
+export function overtaken(run: CallRun): Overtaken {
+  run.relatives?.changed();
+  return new Overtaken('another run of the family was first');
+}
+
+interface OperationToKeep {
+  readonly place: Place;
+  readonly operation: OperationRecord;
+  readonly known?: KnownInFamily | undefined;
+}
+
+/**
+ * Resolves when the records are on disk, with which of them are: one that another run of the family was first with is not.
+ * Rejects with none of them there.
+ */
+export async function keepOperations(run: CallRun, records: readonly OperationToKeep[]): Promise<readonly boolean[]> {
+  const writes = records.map((record): WriteOf<'operation'> => ({ kind: 'operation', fence: run.fence, ...record }));
   try {
-    await run.process.committer.commit(records.map((record) => ({ kind: 'operation', fence: run.fence, ...record })));
+    await run.process.committer.commit(writes);
   } catch (error) {
     stopIfOvertaken(run, error);
     throw error;
   }
+  return writes.map((write) => write.overtaken !== true);
 }
 
 /** What is known of a write that an earlier attempt may have sent. */

@@ -1,5 +1,6 @@
 import { canonicalJson, type Digest, digest, IDENTITY_FORMAT, NotJsonError, type Scope } from '../scope/index.ts';
 import { CallsheetError, type Effect, type JsonValue, SecretLeakError } from '../sdk/index.ts';
+import type { KnownInFamily } from '../store/index.ts';
 import { type CatalogueTool, jobStartTool, type Validation } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import type { AskedCall } from './request.ts';
@@ -28,6 +29,8 @@ export interface Question {
   readonly timeoutMs: number;
   /** Of a keyed write that an equal failed call may have done: the key which that one went out under. */
   readonly operationKey?: string;
+  /** Of a write: how it stood in the family when it was free to go out. */
+  readonly known?: KnownInFamily;
   /** Of a write: what has come of it since proves that it was done, if it was begun. */
   readonly proved?: boolean;
 }

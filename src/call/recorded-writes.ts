@@ -1,5 +1,5 @@
 import type { Digest, Place } from '../scope/index.ts';
-import type { CallReads, RunReads, RunRecord, WriteInRun } from '../store/index.ts';
+import type { CallReads, RunRecord, WriteInRun } from '../store/index.ts';
 import type { MadeWrite } from './journal.ts';
 
 /** As much of a question as tells a write. */
@@ -16,8 +16,8 @@ interface RecordedWrite extends MadeWrite {
 }
 
 /**
- * Every write that an attempt under changed code must not make again from elsewhere: those that its run, the runs it comes
- * from and its family had made, or may have, when the attempt began.
+ * Every write that an attempt must not make again since changed code has moved it: those that its family, and the runs that
+ * are connected with it by a start, had made, or may have, when the attempt began.
  *
  * Owns: which of them this attempt has asked for as themselves. Does not own: what is asked for as itself (journal, source).
  *
@@ -27,14 +27,14 @@ export class RecordedWrites {
   readonly #byInput = new Map<string, RecordedWrite[]>();
   readonly #unasked = new Set<Digest>();
 
-  /** `own`: runs with the same datasets and rows. `above`: runs with others. */
+  /** `own`: runs with the same datasets and rows. `elsewhere`: runs with others. */
   static async open(
     reads: CallReads,
-    { own, above }: { readonly own: readonly number[]; readonly above: readonly number[] },
+    { own, elsewhere }: { readonly own: readonly RunRecord[]; readonly elsewhere: readonly RunRecord[] },
   ): Promise<RecordedWrites> {
     const recorded = new RecordedWrites();
-    for (const runNo of own) for (const write of await reads.writesOfRun(runNo)) recorded.#keep(write, write.place);
-    for (const runNo of above) for (const write of await reads.writesOfRun(runNo)) recorded.#keep(write, null);
+    for (const { no } of own) for (const write of await reads.writesOfRun(no)) recorded.#keep(write, write.place);
+    for (const { no } of elsewhere) for (const write of await reads.writesOfRun(no)) recorded.#keep(write, null);
     return recorded;
   }
 
@@ -51,8 +51,10 @@ export class RecordedWrites {
 
   #isMoved(write: RecordedWrite, { scope, callId, tool, label }: AskedWrite): boolean {
     const { place } = write;
-    if (write.callId === callId || (write.onlyKeyed && !tool.sendsIdempotencyKey)) return false;
+    if (write.onlyKeyed && !tool.sendsIdempotencyKey) return false;
+    // In a run with other rows it is another one, whatever its call is named.
     if (place === null) return true;
+    if (write.callId === callId) return false;
     const isHere = place.datasetNo === scope.place.datasetNo && place.ordinal === scope.place.ordinal;
     // Two places of one row that mean two equal writes cannot be told from one that moved.
     if (isHere && (write.path !== scope.path || write.label !== label)) return true;
@@ -81,17 +83,4 @@ function inputOf(tool: string, inputDigest: Digest): string {
 function isOnlyKeyed({ answered, operation }: WriteInRun): boolean | undefined {
   if (answered || operation?.state === 'done' || operation?.state === 'intended') return false;
   return operation?.state === 'retrying' && operation.refusals === 0 ? true : undefined;
-}
-
-/** The numbers of the runs that started a run, of those that started them, and of all that these come from as reruns. */
-export async function runsAbove(runs: RunReads, run: RunRecord): Promise<readonly number[]> {
-  const above: number[] = [];
-  for (let at: RunRecord | undefined = run; at?.parentRunId != null; ) {
-    at = await runs.run(at.parentRunId);
-    for (let from = at; from !== undefined; ) {
-      above.push(from.no);
-      from = from.replayedFrom === null ? undefined : await runs.run(from.replayedFrom);
-    }
-  }
-  return above;
 }

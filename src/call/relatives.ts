@@ -1,8 +1,5 @@
 import type { Digest, Place } from '../scope/index.ts';
-import type { CallInRun, CallReads, RunReads, RunRecord } from '../store/index.ts';
-
-/** How long it is taken for known which runs there are (ms). */
-const KNOWN_MS = 250;
+import type { CallInRun, CallReads, KnownInFamily, OperationRecord, RunReads, RunRecord } from '../store/index.ts';
 
 type FamilyReads = { readonly calls: CallReads; readonly runs: RunReads };
 
@@ -10,6 +7,8 @@ type FamilyReads = { readonly calls: CallReads; readonly runs: RunReads };
 export interface SentIn {
   readonly run: RunRecord;
   readonly made: boolean;
+  /** The asking run comes from it, and it has sent the write since. */
+  readonly isAbove: boolean;
 }
 
 /** A run that another comes from, and when the next one down that line was made from it. */
@@ -18,21 +17,29 @@ interface Ancestor {
   readonly leftAt: number;
 }
 
+/** How the asking run sends a write. */
+interface Sending {
+  /** One that goes out again under its key may have been done, unless it was refused. */
+  readonly keyed: boolean;
+  /** The record that the run has of it, its own or with the copy of the run it was made from. */
+  readonly before: Pick<OperationRecord, 'operationKey'> | undefined;
+}
+
 /**
  * The family of a run: all that are reruns of one run, or of each other. Rows, datasets and call ids are the same in all of it.
  *
  * Owns: which runs they are. Does not own: what the runs that this one comes from answer (SourceRuns).
  *
  * Invariants
- *  1. What another run has sent, or may have, is found before this one sends it, also where that run was made meanwhile.
+ *  1. What another run has sent, or may have, is found before this one sends it. Where it is sent in this very moment, or by
+ *     a run that was made meanwhile, the store finds it: what was known (`known`) goes with the record of the intent.
  *  2. A doubt that two runs have from a third says nothing of either: only who has sent something itself may have done it.
  */
 export class Relatives {
   readonly #reads: FamilyReads;
   readonly #run: RunRecord;
   readonly #line: readonly Ancestor[];
-  #others: readonly RunRecord[] = [];
-  #readAt = Number.NEGATIVE_INFINITY;
+  #others: readonly RunRecord[] | undefined;
 
   private constructor(reads: FamilyReads, run: RunRecord, line: readonly Ancestor[]) {
     this.#reads = reads;
@@ -51,56 +58,81 @@ export class Relatives {
     return new Relatives(reads, run, line);
   }
 
-  /** The family without the run and those it comes from, oldest first; read again where that was a while before `now` (ms). */
-  async others(now: number): Promise<readonly RunRecord[]> {
-    if (now - this.#readAt < KNOWN_MS) return this.#others;
+  /** The family without the run and those it comes from, oldest first. */
+  async others(): Promise<readonly RunRecord[]> {
+    if (this.#others !== undefined) return this.#others;
     const line = new Set([this.#run, ...this.#line.map(({ run }) => run)].map(({ id }) => id));
-    const family = await this.#reads.runs.rerunsOf((this.#line.at(-1)?.run ?? this.#run).id);
+    const family = await this.#reads.runs.rerunsOf(this.#root.id);
     this.#others = family.filter(({ id }) => !line.has(id));
-    this.#readAt = now;
     return this.#others;
   }
 
-  /** How a call stands in the others that have a record of it. */
-  async standing(now: number, call: { readonly place: Place; readonly callId: Digest }): Promise<readonly CallInRun[]> {
-    const others = await this.others(now);
-    if (others.length === 0) return [];
-    const nos = others.map(({ no }) => no);
-    return this.#reads.calls.callInRuns(nos, call.place, call.callId);
+  /** All of the family, the run included. */
+  async all(): Promise<readonly RunRecord[]> {
+    return [this.#run, ...this.#line.map(({ run }) => run), ...(await this.others())];
   }
 
-  /** Where a run that this one comes from has sent a call itself since this one, or one between them, was made from it. */
-  async sentSince(call: { readonly place: Place; readonly callId: Digest }): Promise<SentIn | undefined> {
-    if (this.#line.length === 0) return undefined;
-    const nos = this.#line.map(({ run }) => run.no);
-    for (const known of await this.#reads.calls.callInRuns(nos, call.place, call.callId)) {
-      const above = this.#line.find(({ run }) => run.no === known.runNo);
-      const operation = known.inherited ? null : known.operation;
-      if (above === undefined || operation?.state !== 'intended' || operation.at <= above.leftAt) continue;
-      return { run: above.run, made: known.answered };
-    }
-    return undefined;
+  /** Forgets which runs there are: another one has come. */
+  changed(): void {
+    this.#others = undefined;
   }
 
-  /** The run that has sent a call, or may have; undefined where none has. */
-  sender(known: readonly CallInRun[], keyed: boolean): SentIn | undefined {
-    for (const call of known) {
-      const run = this.#others.find(({ no }) => no === call.runNo);
+  /** How a call stands in the rest of the family. */
+  async known(call: { readonly place: Place; readonly callId: Digest }): Promise<KnownInFamily> {
+    const nos = (await this.all()).map(({ no }) => no).filter((no) => no !== this.#run.no);
+    nos.sort((a, b) => a - b);
+    const standing = nos.length === 0 ? [] : await this.#reads.calls.callInRuns(nos, call.place, call.callId);
+    return { root: this.#root.id, standing };
+  }
+
+  /** The run that has sent a call, or may have; undefined where none has, or where all have sent what is sent again. */
+  sender({ standing }: KnownInFamily, sending: Sending): SentIn | undefined {
+    return this.#senderBeside(standing, sending) ?? this.#senderAbove(standing, sending);
+  }
+
+  /** The key that the call is on record with elsewhere and may go out under again. */
+  keyOf({ standing }: KnownInFamily): string | undefined {
+    return standing.find(({ operation }) => operation?.state === 'retrying')?.operation?.operationKey;
+  }
+
+  get #root(): RunRecord {
+    return this.#line.at(-1)?.run ?? this.#run;
+  }
+
+  #senderBeside(standing: readonly CallInRun[], sending: Sending): SentIn | undefined {
+    for (const call of standing) {
+      const run = this.#others?.find(({ no }) => no === call.runNo);
       if (run === undefined) continue;
-      if (isMade(call)) return { run, made: true };
-      if (mayBeMade(call, keyed)) return { run, made: false };
+      if (isMade(call)) return { run, made: true, isAbove: false };
+      if (!call.inherited && mayBeMade(call, sending)) return { run, made: false, isAbove: false };
     }
     return undefined;
   }
+
+  /** What a run above had sent before this one was made from it, this one knows: it is answered, or in doubt here as well. */
+  #senderAbove(standing: readonly CallInRun[], sending: Sending): SentIn | undefined {
+    for (const call of standing) {
+      const above = this.#line.find(({ run }) => run.no === call.runNo);
+      if (above === undefined || call.inherited || !mayBeMade(call, sending)) continue;
+      if (isKnownHere(call, above, sending)) continue;
+      return { run: above.run, made: call.answered, isAbove: true };
+    }
+    return undefined;
+  }
+}
+
+/** Whether what a run above has sent is what the run below has a record of. */
+function isKnownHere({ operation }: CallInRun, { leftAt }: Ancestor, { keyed, before }: Sending): boolean {
+  if (before === undefined || operation === null) return false;
+  return operation.at <= leftAt || (keyed && operation.operationKey === before.operationKey);
 }
 
 function isMade({ answered, operation }: CallInRun): boolean {
   return answered || operation?.state === 'done';
 }
 
-/** `keyed`: one that goes out again under its key may have been done, unless it was refused. */
-function mayBeMade({ operation, inherited }: CallInRun, keyed: boolean): boolean {
-  if (operation === null || inherited) return false;
+function mayBeMade({ operation }: CallInRun, { keyed }: Sending): boolean {
+  if (operation === null) return false;
   const { state, refusals } = operation;
   return state === 'intended' || (keyed && state === 'retrying' && refusals === 0);
 }

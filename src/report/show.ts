@@ -128,7 +128,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     },
     inDoubt: doubts.operations.length,
     waiting,
-    children: (await source.report.childRuns(run.id)).map((child) => childJson(source, child)),
+    children: (await source.runs.childrenOf(run.id)).map((child) => childJson(source, child)),
     accounts: statusIn(source, run) === 'running' ? await publishedAccounts(source, run) : [],
     next: nextCommands(run, statusIn(source, run), {
       datasets: frames.map((frame) => frame.key),

@@ -1,4 +1,4 @@
-import { Journal, RecordedWrites, Relatives, runsAbove, SourceRuns } from '../call/index.ts';
+import { connectedRuns, Journal, RecordedWrites, Relatives, SourceRuns, startersOf } from '../call/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { type AttemptContext, isReplay, type RunDeps } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
@@ -37,22 +37,33 @@ export async function openState(
   const budget = await deps.budgets.open(store, run);
   journal.owe(budget.budget, (tool) => deps.budgets.maxCreditsOf(tool));
   const relatives = await Relatives.open(store, run);
-  const recorded = await recordedWrites(deps, { run, options, source, relatives });
+  const recorded = await recordedWrites(deps, { run, options, relatives });
   return { journal, boundaries, waits, parked, source, relatives, recorded, budget };
 }
 
-/** Where the code is not that which writes of the family were made with, they may be asked for from other places. */
+/** Where the code is not that which others have made their writes with, these may be asked for from other places. */
 async function recordedWrites(
-  { store, clock }: RunDeps,
-  of: Pick<AttemptContext, 'run' | 'options'> & Pick<AttemptState, 'source' | 'relatives'>,
+  { store }: RunDeps,
+  { run, options, relatives }: Pick<AttemptContext, 'run' | 'options'> & Pick<AttemptState, 'relatives'>,
 ): Promise<RecordedWrites | undefined> {
-  const { run, options, source, relatives } = of;
-  const others = await relatives.others(clock.monotonic());
-  const numbers = (runs: readonly RunRecord[]): readonly number[] => runs.map(({ no }) => no);
+  const family = await relatives.all();
   if (options.codeChanged === true) {
-    const own = [run.no, ...(source?.runNos ?? []), ...numbers(others)];
-    return RecordedWrites.open(store.calls, { own, above: await runsAbove(store.runs, run) });
+    const elsewhere = await connectedRuns(store.runs, { run, family });
+    return RecordedWrites.open(store.calls, { own: family, elsewhere });
   }
-  const changed = others.filter((other) => (JSON.parse(other.options) as RunOptions).codeChanged === true);
-  return changed.length === 0 ? undefined : RecordedWrites.open(store.calls, { own: numbers(changed), above: [] });
+  const above = await startersOf(store.runs, run);
+  const own = family.filter(isChanged);
+  if (own.length === 0 && !(await isAnyChanged(store, above))) return undefined;
+  const elsewhere = (await connectedRuns(store.runs, { run, family })).filter(isChanged);
+  return RecordedWrites.open(store.calls, { own, elsewhere });
+}
+
+/** Whether any of the runs, or a rerun of it, went on under other code. */
+async function isAnyChanged(store: RunDeps['store'], runs: readonly RunRecord[]): Promise<boolean> {
+  for (const run of runs) if ((await (await Relatives.open(store, run)).all()).some(isChanged)) return true;
+  return false;
+}
+
+function isChanged({ options }: RunRecord): boolean {
+  return (JSON.parse(options) as RunOptions).codeChanged === true;
 }

@@ -91,7 +91,7 @@ export class TreeBudgets {
     const open = async (): Promise<Budget> => {
       // A first attempt has spent nothing and started nothing.
       const isNew = root.id === run.id && run.attempt <= 1 && run.replayedFrom === null;
-      const runs = isNew ? [] : [root, ...(await store.report.childRuns(root.id))];
+      const runs = isNew ? [] : [root, ...(await store.runs.childrenOf(root.id))];
       let unknown = 0;
       for (const one of runs) unknown += await this.#unknown(store, one);
       const limit = limitOf(root);

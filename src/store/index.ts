@@ -28,6 +28,7 @@ export type {
   FrameRecord,
   Instant,
   JsonText,
+  KnownInFamily,
   NewReceipt,
   NewRun,
   NewSignal,

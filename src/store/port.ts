@@ -7,6 +7,7 @@ import type {
   FrameRecord,
   Instant,
   JsonText,
+  KnownInFamily,
   NewReceipt,
   NewRun,
   NewSignal,
@@ -114,7 +115,18 @@ export type Write =
       readonly dropped?: true;
       stored?: WaitRecord;
     }
-  | { readonly kind: 'operation'; readonly fence: Fence; readonly place: Place; readonly operation: OperationRecord }
+  /**
+   * Keeps what a call is about to do, or how far it has come. With `known`, an operation whose call stands otherwise in the
+   * family by now is not kept, and `overtaken` is true then: of all runs of a family one alone comes first.
+   */
+  | {
+      readonly kind: 'operation';
+      readonly fence: Fence;
+      readonly place: Place;
+      readonly operation: OperationRecord;
+      readonly known?: KnownInFamily | undefined;
+      overtaken?: boolean;
+    }
   | { readonly kind: 'frame'; readonly fence: Fence; readonly frame: FrameRecord }
   /**
    * Key digests of rows [first, first + n): 16 bytes a row (the first 128 bits of the digest of the key), and for a
@@ -223,6 +235,8 @@ export interface RunReads {
   runByIdempotencyKey(key: string): Promise<RunRecord | undefined>;
   /** Runs that were made from this one as reruns, and from those, oldest first. */
   rerunsOf(runId: string): Promise<readonly RunRecord[]>;
+  /** Runs that were started by this one, and by those, oldest first. */
+  childrenOf(runId: string): Promise<readonly RunRecord[]>;
   boundaries(
     runNo: number,
     datasetNo: number,
@@ -350,8 +364,6 @@ export interface ReportReads {
    * entry or one that failed.
    */
   operationsOfRun(runNo: number, limit: number): Promise<readonly (OperationRecord & { readonly place: Place })[]>;
-  /** Runs that were started by this one, or by one of those. */
-  childRuns(rootRunId: string): Promise<readonly RunRecord[]>;
   boundariesOfRun(runNo: number, limit: number): Promise<readonly (BoundaryEntry & { readonly place: Place })[]>;
   /** Share of completed answers among the receipts of a tool: for `plan`. */
   hitRate(tool: string): Promise<{ readonly completed: number; readonly noResult: number }>;

@@ -106,6 +106,14 @@ export interface CallInRun {
   readonly inherited: boolean;
 }
 
+/** What a run knew of a call in the rest of its family of reruns, when it decided to make it. */
+export interface KnownInFamily {
+  /** The run that all the others of the family come from. */
+  readonly root: string;
+  /** How the call stood in those of the others that had a record of it, by their numbers. */
+  readonly standing: readonly CallInRun[];
+}
+
 /** A write that a run has a record of: of its call's end, of its operation, or of both. */
 export interface WriteInRun extends Pick<CallEntry, 'callId' | 'path' | 'label' | 'tool' | 'inputDigest'> {
   readonly place: Place;

@@ -53,20 +53,18 @@ export async function resolveOperation(
 
 /** A doubt is that of a whole family of reruns: what another of them has sent, or may have, is not to be sent by this one. */
 async function refuseIfSentBy(
-  { store, clock }: Workspace,
+  { store }: Workspace,
   run: RunRecord,
   { doubt, callId }: { readonly doubt: DoubtJson; readonly callId: string },
 ): Promise<void> {
   const operations = await store.report.operationsOfRun(run.no, Number.MAX_SAFE_INTEGER);
-  const place = operations.find((operation) => operation.callId === callId)?.place;
-  if (place === undefined) return;
+  const operation = operations.find((each) => each.callId === callId);
+  if (operation === undefined) return;
   const relatives = await Relatives.open(store, run);
-  const call = { place, callId };
-  const since = await relatives.sentSince(call);
+  const known = await relatives.known({ place: operation.place, callId });
+  const sent = relatives.sender(known, { keyed: false, before: operation });
   // What a run that it comes from was answered since answers this one, too.
-  const unknown = since?.made === false ? since : undefined;
-  const sent = relatives.sender(await relatives.standing(clock.monotonic(), call), false) ?? unknown;
-  if (sent === undefined) return;
+  if (sent === undefined || (sent.isAbove && sent.made)) return;
   const { run: by, made } = sent;
   const told = made ? `has been made since by ${by.id}` : `may have been made since by ${by.id}, where it is in doubt`;
   throw new CallsheetError(

@@ -248,7 +248,7 @@ export const STORIES: readonly Story[] = [
     holds: ['child', 'event:open'],
     goOn: async (world) => {
       await go(world);
-      for (const { id } of await world.workspace.store.report.childRuns(world.runId)) await world.attempt(id);
+      for (const { id } of await world.workspace.store.runs.childrenOf(world.runId)) await world.attempt(id);
     },
   },
   {

@@ -120,7 +120,7 @@ async function attemptOf(engine: LocalEngine, runId: string): Promise<Outcome> {
 
 /** The run itself first, then those that it has started. */
 async function firstUnfinished(workspace: Workspace, runId: string): Promise<RunRecord | undefined> {
-  const family = [await existingRun(workspace, runId), ...(await workspace.store.report.childRuns(runId))];
+  const family = [await existingRun(workspace, runId), ...(await workspace.store.runs.childrenOf(runId))];
   return family.find(({ status }) => !['completed', 'failed', 'cancelled'].includes(status));
 }
 
@@ -134,7 +134,7 @@ async function recordedBy(workspace: Workspace, runId: string): Promise<Omit<Dea
   const { store } = workspace;
   const recorded = new Set<string>();
   const failed = new Set<string>();
-  const family = [await existingRun(workspace, runId), ...(await store.report.childRuns(runId))];
+  const family = [await existingRun(workspace, runId), ...(await store.runs.childrenOf(runId))];
   for (const { runNo, tool, input } of await store.report.listReceipts({ limit: 10_000 }))
     if (family.some(({ no }) => no === runNo)) recorded.add(`${tool} ${digest(input)}`);
   for (const { no } of family) {

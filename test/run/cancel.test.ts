@@ -97,14 +97,14 @@ describe('a run that is to be cancelled', () => {
     expect(await workspace.engine.cancel(run.id)).toBe('asked');
     hold.open();
     await progress.outcome;
-    const born = await workspace.store.report.childRuns(run.id);
+    const born = await workspace.store.runs.childrenOf(run.id);
     expect(born.map(({ status, cancelRequested }) => [status, cancelRequested])).toEqual([
       ['queued', false],
       ['queued', true],
     ]);
     const worker = newWorker(workspace, { once: true, concurrency: 2, tell: () => {} });
     expect(await worker.work()).toMatchObject({ taken: 2, completed: 1, cancelled: 1 });
-    expect((await workspace.store.report.childRuns(run.id)).map(({ status }) => status)).toEqual([
+    expect((await workspace.store.runs.childrenOf(run.id)).map(({ status }) => status)).toEqual([
       'completed',
       'cancelled',
     ]);

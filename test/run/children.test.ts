@@ -173,7 +173,7 @@ describe('a run that a run starts', () => {
       const later = await openTest(dir, { clock: laterClock() });
       const { result } = await attempt(later, run.id);
       expect([result.length, new Set(result).size, result[2] === result[3]]).toEqual([4, 3, true]);
-      const children = await later.store.report.childRuns(run.id);
+      const children = await later.store.runs.childrenOf(run.id);
       expect(children.map((child) => child.id).sort()).toEqual([...new Set(result)].sort());
       for (const child of children)
         expect(child).toMatchObject({ parentRunId: run.id, rootRunId: run.id, status: 'queued', play: 'child' });
@@ -251,7 +251,7 @@ describe('a run that a run starts', () => {
        }, { billing: { maxCreditsPerRun: 6 } });`,
     );
     expect((await attempt(workspace, run.id)).outcome.kind).toBe('suspended');
-    const [child] = await workspace.store.report.childRuns(run.id);
+    const [child] = await workspace.store.runs.childrenOf(run.id);
     expect((await attempt(workspace, child?.id ?? '')).result).toBe('spent');
     const signal = { runId: run.id, event: 'go', rowKey: null, waitNo: null, all: false, data: '1', at: 1 };
     await workspace.committer.commit([{ kind: 'signal', signal }]);

@@ -1,5 +1,4 @@
 import { describe, expect } from 'vitest';
-import { systemClock } from '../../src/scope/index.ts';
 import {
   existingRun,
   type RunRecord,
@@ -9,7 +8,7 @@ import {
 } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { queuedRerun, rerun } from '../harness/rerun.ts';
-import { countedTool } from '../harness/tools.ts';
+import { batchedTool, countedTool, latch } from '../harness/tools.ts';
 import { attempt, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -122,27 +121,101 @@ describe('a write of a run that has reruns', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
-  verifies('RERUN-WRITE-2', 'is not sent by a rerun that was at work when another was made', async () => {
-    let aheadMs = 0;
-    const clock = { ...laterClock(), monotonic: () => systemClock.monotonic() + aheadMs };
-    const { dir, run, asked, sent } = await killed();
-    let meanwhile = async (): Promise<void> => {};
-    const { tool } = countedTool({ id: 'acme.send', effect: 'write' }, async (input) => {
-      sent.push({ input, operationKey: '' });
-      const before = meanwhile;
-      meanwhile = async () => {};
-      await before();
+  /** A rerun of the killed run at whose first message something else happens. */
+  async function meanwhile(parts: object, what: (later: Workspace, run: RunRecord) => Promise<unknown>) {
+    const { dir, run, asked, sent } = await killed(parts);
+    let first = true;
+    const { tool } = countedTool({ id: 'acme.send', effect: 'write', ...parts }, async (input, { operationKey }) => {
+      sent.push({ input, operationKey });
+      if (first) {
+        first = false;
+        await what(later, run);
+      }
       return 'ok';
     });
-    const later = await openTest(dir, { tools: [tool], clock });
-    const first = await queuedRerun(later, run, { failed: true });
-    meanwhile = async () => {
-      await rerun(later, run, { failed: true });
-      aheadMs += 1_000;
-    };
-    await attempt(later, first.id);
+    // Nothing that happens is later than anything else.
+    const at = laterClock().now();
+    const later = await openTest(dir, { tools: [tool], clock: { ...laterClock(), now: () => at } });
+    const made = await queuedRerun(later, run, { failed: true });
+    await attempt(later, made.id);
+    return { later, run, made, asked, sent };
+  }
+
+  verifies('RERUN-WRITE-4', 'is not sent by a rerun that was at work when another was made', async () => {
+    const { later, made, asked } = await meanwhile({}, (at, run) => rerun(at, run, { failed: true }));
     expect(asked()).toEqual([0, 1, 2, 3]);
-    expect(await codes(later, first.no)).toEqual(['IN_DOUBT', 'WRITE_ALREADY_DONE']);
+    expect(await codes(later, made.no)).toEqual(['IN_DOUBT', 'WRITE_ALREADY_DONE']);
+  });
+
+  verifies('RERUN-WRITE-4', 'is not sent by a rerun while its source goes on', async () => {
+    for (const parts of [{}, KEYED]) {
+      const { later, run, made, asked, sent } = await meanwhile(parts, (at, source) => attempt(at, source.id));
+      const keys = (n: number) => new Set(sent.filter(({ input }) => input.n === n).map((one) => one.operationKey));
+      // With a key, both send it as the same operation.
+      if (parts === KEYED) expect([1, 2, 3].map((n) => keys(n).size)).toEqual([1, 1, 1]);
+      else expect([...asked()].sort()).toEqual([0, 1, 2, 3]);
+      expect([await codes(later, run.no), await codes(later, made.no)]).toMatchObject(
+        parts === KEYED
+          ? [[], []]
+          : [
+              ['IN_DOUBT', 'WRITE_ALREADY_DONE'],
+              ['IN_DOUBT', 'WRITE_ALREADY_DONE'],
+            ],
+      );
+    }
+  });
+
+  verifies('RERUN-WRITE-4', 'is sent by one of many reruns that look in the same moment', async () => {
+    for (const parts of [{}, KEYED]) {
+      const { later, run, sent, asked } = await killed(parts);
+      const { calls } = later.store;
+      const look = calls.callInRuns;
+      const all = latch();
+      let looking = 0;
+      // Nobody goes on before each of them has seen that nobody has sent it.
+      const together: typeof look = async (...of) => {
+        const seen = await look(...of);
+        if (++looking === 3) all.open();
+        await all.opened;
+        return seen;
+      };
+      Object.assign(calls, { callInRuns: together });
+      const reruns = await Promise.all([1, 2, 3].map(() => queuedRerun(later, run, { rows: ['2'] })));
+      await Promise.all(reruns.map(({ id }) => attempt(later, id)));
+      const keys = new Set(sent.filter(({ input }) => input.n === 2).map(({ operationKey }) => operationKey));
+      expect(keys.size).toBe(1);
+      if (parts !== KEYED) expect(asked()).toEqual([0, 1, 2, 3]);
+    }
+  });
+
+  verifies('RERUN-WRITE-4', 'leaves the batch that it would go out with, and the others go', async () => {
+    const [sentByTwo, oneIsDone] = [latch(), latch()];
+    const { tool, sent } = batchedTool({ id: 'acme.send', effect: 'write', maxSize: 2 }, (inputs) => {
+      sentByTwo.open();
+      return inputs.map(() => 'ok');
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool] });
+    const source = await queued(workspace, PLAY.replace('concurrency: 1', 'concurrency: 4'));
+    const [one, two] = [await queuedRerun(workspace, source), await queuedRerun(workspace, source)];
+    const { calls } = workspace.store;
+    const look = calls.callInRuns;
+    let looking = 0;
+    let other: ReturnType<typeof attempt> | undefined;
+    // When the first has looked at all its rows, and found none sent, the second sends those in the middle.
+    const inTurn: typeof look = async (...of) => {
+      const seen = await look(...of);
+      if (++looking === 4) other = attempt(workspace, two.id);
+      if (looking <= 4) await sentByTwo.opened;
+      else if (looking <= 8 && [0, 3].includes(of[1].ordinal)) await oneIsDone.opened;
+      return seen;
+    };
+    Object.assign(calls, { callInRuns: inTurn });
+    await attempt(workspace, one.id);
+    oneIsDone.open();
+    await other;
+    expect(sent.map(({ inputs }) => inputs.map(({ n }) => n))).toEqual([[1, 2], [0], [3]]);
+    const refused = Array(2).fill('WRITE_ALREADY_DONE');
+    expect([await codes(workspace, one.no), await codes(workspace, two.no)]).toEqual([refused, refused]);
   });
 
   verifies('RERUN-WRITE-3', 'that two reruns have in doubt is not done in neither once one has sent it', async () => {

@@ -32,6 +32,7 @@ function write(workspace: Workspace, body: string): string {
     FILE,
     `import { definePlay } from 'callsheet';
     export const kid = definePlay('kid', async (ctx, input) => ${SEND('{ n: input.n }')});
+    export const twin = definePlay('twin', async (ctx, input) => ${SEND('input.same ? { same: 1 } : { n: input.n }')});
     export default definePlay('mover', async (ctx) => { ${body} return await rows.materialize(); });`,
   );
 }
@@ -119,13 +120,89 @@ describe('a write that has moved in changed code', () => {
     }
   });
 
+  /** A run whose children have sent, all of them or but the last one. */
+  async function sentByChildren({ leave = 0, body = IN_ASYNC_CHILD } = {}) {
+    const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { run } = await attempt(workspace, (await started(workspace, body)).id);
+    const children = await workspace.store.runs.childrenOf(run.id);
+    expect(children).toHaveLength(3);
+    for (const child of children.slice(0, 3 - leave)) await attempt(workspace, child.id);
+    expect(sent).toHaveLength(3 - leave);
+    return { workspace, run, children, sent };
+  }
+
+  verifies('CODE-WRITE-3', 'out of a run that was started is not sent again by the one that started it', async () => {
+    for (const after of [IN_ROWS, AT_TOP]) {
+      const { workspace, run, sent } = await sentByChildren();
+      write(workspace, after);
+      const made = await rerun(workspace, run, { code: `${FILE}#default` });
+      expect([sent.length, new Set(await failures(workspace, made.run.no))]).toEqual([
+        3,
+        new Set(['WRITE_ALREADY_DONE']),
+      ]);
+      await rerun(workspace, run, { code: `${FILE}#default`, resend: true });
+      expect(sent).toHaveLength(6);
+    }
+  });
+
+  verifies('CODE-WRITE-3', 'is not sent again by a child of another key or play', async () => {
+    const another = [
+      IN_ASYNC_CHILD.replace(`'kid'`, `'other'`),
+      IN_ASYNC_CHILD.replace('kid, { n', 'twin, { n').replace(`'kid'`, `'twin'`),
+    ];
+    for (const after of another) {
+      const { workspace, run, sent } = await sentByChildren();
+      write(workspace, after);
+      const made = await rerun(workspace, run, { code: `${FILE}#default` });
+      const children = await workspace.store.runs.childrenOf(made.run.id);
+      expect(children).toHaveLength(3);
+      for (const child of children) {
+        await attempt(workspace, child.id);
+        expect(await failures(workspace, child.no)).toEqual(['WRITE_ALREADY_DONE']);
+      }
+      expect(sent).toHaveLength(3);
+    }
+  });
+
+  verifies(
+    'CODE-WRITE-3',
+    'is not sent by a child that was left when its parent went on under other code',
+    async () => {
+      const { workspace, run, children, sent } = await sentByChildren({ leave: 1 });
+      const body = `${ROWS('rows', '1')} for (const n of [0, 1, 2]) try { ${SEND('{ n }')} } catch {}`;
+      const { run: resumed } = await goOn(workspace, run, body);
+      expect(sent.map(({ input }) => input.n)).toEqual([0, 1, 2]);
+      expect(await failures(workspace, resumed.no)).toEqual(['WRITE_ALREADY_DONE', 'WRITE_ALREADY_DONE']);
+      await attempt(workspace, children[2]?.id ?? '');
+      expect(sent).toHaveLength(3);
+      expect(await failures(workspace, children[2]?.no ?? 0)).toEqual(['WRITE_ALREADY_DONE']);
+    },
+  );
+
+  verifies('CODE-WRITE-3', 'is not what equal writes of other children are', async () => {
+    const same = IN_ASYNC_CHILD.replaceAll('kid', 'twin');
+    const { workspace, run, sent } = await sentByChildren({
+      leave: 1,
+      body: same.replace('twin, { n', 'twin, { same: 1, n'),
+    });
+    write(workspace, `${same.replace('twin, { n', 'twin, { same: 1, n')} ctx.log.info('mended');`);
+    const made = await rerun(workspace, run, { code: `${FILE}#default` });
+    const children = await workspace.store.runs.childrenOf(made.run.id);
+    for (const child of children) {
+      await attempt(workspace, child.id);
+      expect(await failures(workspace, child.no)).toEqual([]);
+    }
+    expect([children.length, sent.length]).toEqual([3, 3]);
+  });
+
   verifies('CODE-WRITE-2', 'is not sent again by a run that the rerun starts', async () => {
     const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
     const workspace = await testWorkspace({ tools: [tool] });
     const { run } = await attempt(workspace, (await started(workspace, IN_ROWS)).id);
     write(workspace, IN_ASYNC_CHILD);
     const made = await rerun(workspace, run, { code: `${FILE}#default` });
-    const children = await workspace.store.report.childRuns(made.run.id);
+    const children = await workspace.store.runs.childrenOf(made.run.id);
     expect(children).toHaveLength(3);
     for (const child of children) {
       await attempt(workspace, child.id);
@@ -142,7 +219,7 @@ describe('a write that has moved in changed code', () => {
     await crash(now, run.id, (one) => one.kind === 'receipt');
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
     await goOn(later, run, IN_ASYNC_CHILD);
-    for (const child of await later.store.report.childRuns(run.id)) await attempt(later, child.id);
+    for (const child of await later.store.runs.childrenOf(run.id)) await attempt(later, child.id);
     expect(sent.map(({ input }) => input.n)).toEqual([0, 1, 2]);
   });
 

@@ -153,6 +153,8 @@ describe('a rerun of writes', () => {
       for (const { run } of [first, alone]) {
         const unfit = await rerun(later, run);
         expect([unfit.result, changed.sent.length]).toEqual([[null, null, null, null, null], 0]);
+        const [why] = await later.store.report.failedRows(unfit.run.no, 1, { afterOrdinal: -1, limit: 9 });
+        expect(why?.error).toContain('by another version or account of the tool');
       }
     },
   );

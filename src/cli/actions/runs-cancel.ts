@@ -44,7 +44,7 @@ async function cancelTree(workspace: Workspace, root: RunRecord): Promise<Readon
   const done = new Map<string, Cancelled>([[root.id, await cancelled(workspace, root.id)]]);
   for (let before = 0; before < done.size; ) {
     before = done.size;
-    for (const child of await workspace.store.report.childRuns(root.id))
+    for (const child of await workspace.store.runs.childrenOf(root.id))
       if (!done.has(child.id)) done.set(child.id, await cancelled(workspace, child.id));
   }
   return done;

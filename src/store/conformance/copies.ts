@@ -211,7 +211,7 @@ export function copies(current: () => StoreUnderTest): void {
     });
     await committed(store, run('root', null), run('child', 'root'), run('other', null), run('grandchild', 'child'));
     await committed(store, run('second child', 'root'));
-    const ids = async (of: string) => (await store.report.childRuns(of)).map((each) => each.id);
+    const ids = async (of: string) => (await store.runs.childrenOf(of)).map((each) => each.id);
     expect(await ids('root')).toEqual(['child', 'grandchild', 'second child']);
     expect(await ids('child')).toEqual(['grandchild']);
     expect(await ids('other')).toEqual([]);

@@ -3,7 +3,8 @@ import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
 import type { Write } from '../port.ts';
-import type { CallEntry, OperationRecord } from '../records.ts';
+import type { CallEntry, CallInRun, OperationRecord } from '../records.ts';
+import type { WriteOf } from '../write-of.ts';
 import {
   AT,
   bought,
@@ -230,6 +231,43 @@ export function operations(current: () => StoreUnderTest): void {
       { runNo: fence.runNo, answered: true, operation: b, inherited: false },
     ]);
     expect(await standing('c')).toEqual([]);
+  });
+
+  verifies('STORE-OPERATIONS-5', 'is kept unless its family knows the call otherwise by now', async () => {
+    const { store } = current();
+    const fence = await startedRun(store);
+    const rerun = await startedRun(store, 'run_2', { replayedFrom: 'run_1' });
+    const third = await startedRun(store, 'run_3', { replayedFrom: 'run_2' });
+    const stranger = await startedRun(store, 'run_4');
+    const keep = async (of: typeof fence, standing: readonly CallInRun[], more: Write[] = []): Promise<boolean> => {
+      const operation = operationRecord('a', { operationKey: `of run ${of.runNo}` });
+      const write: WriteOf<'operation'> = {
+        ...{ kind: 'operation', fence: of, place, operation },
+        known: { root: 'run_1', standing },
+      };
+      await committed(store, ...more, write);
+      return write.overtaken !== true;
+    };
+    const now = (of: typeof fence) => {
+      const others = [fence, rerun, third].map(({ runNo }) => runNo).filter((no) => no !== of.runNo);
+      return store.calls.callInRuns(others, place, digest('a'));
+    };
+    // What others than the family know is nothing to it.
+    expect([await keep(stranger, []), await keep(rerun, [])]).toEqual([true, true]);
+    expect([await keep(third, []), await keep(fence, []), await keep(rerun, [])]).toEqual([false, false, true]);
+    expect(await at3(third.runNo)).toBeUndefined();
+    const seen = await now(third);
+    expect(seen).toHaveLength(1);
+    // In one group with it, or in one unit, an answer counts.
+    const answer: Write = { kind: 'call', fence: rerun, place, entry: callEntry('a') };
+    expect(await keep(third, seen, [answer])).toBe(false);
+    expect(await keep(third, await now(third))).toBe(true);
+    expect([await keep(fence, seen), await keep(fence, await now(fence))]).toEqual([false, true]);
+    expect(await at3(fence.runNo)).toMatchObject([{ operationKey: `of run ${fence.runNo}` }]);
+    const other = operationRecord('a', { state: 'retrying', operationKey: `of run ${third.runNo}` });
+    const before = await now(fence);
+    await committed(store, { kind: 'operation', fence: third, place, operation: other });
+    expect([await keep(fence, before), await keep(fence, await now(fence))]).toEqual([false, true]);
   });
 
   verifies('STORE-OPERATIONS-4', 'gives the writes of a run with how they ended, and no read', async () => {

@@ -48,6 +48,7 @@ export function runReads(data: MemoryData): RunReads {
     run: async (id) => data.runById(id),
     runByIdempotencyKey: async (key) => data.runs.find((run) => run.idempotencyKey === key),
     rerunsOf: async (runId) => data.runsFrom('replayedFrom', runId),
+    childrenOf: async (runId) => data.runsFrom('parentRunId', runId),
     boundaries: async (runNo, datasetNo, ordinals) => {
       const { boundaries } = data.space(runNo, datasetNo);
       return ofOrdinals<BoundaryEntry>(boundaries, ordinals);

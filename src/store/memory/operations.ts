@@ -1,5 +1,7 @@
+import type { Digest, Place } from '../../scope/index.ts';
 import { operationMissing, runNumberMissing, runStarted } from '../conflicts.ts';
-import type { OperationRecord } from '../records.ts';
+import type { CallInRun, OperationRecord } from '../records.ts';
+import { isSameStanding } from '../same-standing.ts';
 import type { WriteOf } from '../write-of.ts';
 import { type MemoryData, type MemoryOperation, mapIn, type Space } from './data.ts';
 import { existing, wakeRun } from './run-changes.ts';
@@ -7,7 +9,13 @@ import type { Undo } from './undo.ts';
 
 /** Keeps what the attempt is about to do: not over what was said to be done, nor over what a later attempt knows of. */
 export function upsertOperation(data: MemoryData, write: WriteOf<'operation'>, undo: Undo): void {
-  const { fence, place, operation } = write;
+  const { fence, place, operation, known: family } = write;
+  if (family !== undefined) {
+    const others = [...data.runs.filter(({ id }) => id === family.root), ...data.runsFrom('replayedFrom', family.root)];
+    const nos = others.map(({ no }) => no).filter((no) => no !== fence.runNo);
+    write.overtaken = !isSameStanding(family.standing, callInRuns(data, nos, { place, callId: operation.callId }));
+    if (write.overtaken) return;
+  }
   const operations = mapIn(data.space(fence.runNo, place.datasetNo).operations, place.ordinal);
   const known = operations.get(operation.callId);
   if (known?.state === 'done' || (known?.state === 'notDone' && fence.attempt <= known.attempt)) return;
@@ -78,6 +86,26 @@ function isUnresolved(operation: OperationRecord): boolean {
 export function isJournalled(space: Space, ordinal: number, operation: OperationRecord): boolean {
   const entry = space.calls.get(ordinal)?.get(operation.callId);
   return entry !== undefined && entry.outcome !== 'failed';
+}
+
+/** How a call stands in each of the runs that has a record of it. */
+export function callInRuns(
+  data: MemoryData,
+  runNos: readonly number[],
+  { place, callId }: { readonly place: Place; readonly callId: Digest },
+): readonly CallInRun[] {
+  return runNos.flatMap((runNo) => {
+    const space = data.space(runNo, place.datasetNo);
+    const entry = space.calls.get(place.ordinal)?.get(callId);
+    const operation = space.operations.get(place.ordinal)?.get(callId);
+    if (entry === undefined && operation === undefined) return [];
+    return {
+      runNo,
+      answered: entry !== undefined && entry.outcome !== 'failed',
+      operation: operation === undefined ? null : withoutAttempt(operation),
+      inherited: operation?.attempt === 0,
+    };
+  });
 }
 
 export function withoutAttempt({ attempt: _, ...operation }: MemoryOperation): OperationRecord {

@@ -1,7 +1,7 @@
 import type { CallReads, ReportReads, RunReads } from '../port.ts';
 import type { OperationRecord, WaitRecord, WriteInRun } from '../records.ts';
 import { type MemoryData, type MemoryWait, type Space, WORKED_ON } from './data.ts';
-import { isJournalled, withoutAttempt } from './operations.ts';
+import { callInRuns, isJournalled, withoutAttempt } from './operations.ts';
 import { withoutRun } from './waits.ts';
 
 export function waitReads(data: MemoryData): Pick<RunReads, 'waits' | 'answeredSince' | 'openWaits'> {
@@ -44,19 +44,7 @@ export function operationReads(
   data: MemoryData,
 ): Pick<CallReads, 'operations' | 'operationsOfBatch' | 'callInRuns' | 'writesOfRun'> {
   return {
-    callInRuns: async (runNos, place, callId) =>
-      runNos.flatMap((runNo) => {
-        const space = data.space(runNo, place.datasetNo);
-        const entry = space.calls.get(place.ordinal)?.get(callId);
-        const operation = space.operations.get(place.ordinal)?.get(callId);
-        if (entry === undefined && operation === undefined) return [];
-        return {
-          runNo,
-          answered: entry !== undefined && entry.outcome !== 'failed',
-          operation: operation === undefined ? null : withoutAttempt(operation),
-          inherited: operation?.attempt === 0,
-        };
-      }),
+    callInRuns: async (runNos, place, callId) => callInRuns(data, runNos, { place, callId }),
     writesOfRun: async (runNo) => data.spaces(runNo).flatMap(writesOf),
     operations: async (runNo, datasetNo, ordinals) => {
       const space = data.space(runNo, datasetNo);
@@ -101,7 +89,7 @@ function writesOf({ datasetNo, calls, operations }: Space): readonly WriteInRun[
   });
 }
 
-export function waitReports(data: MemoryData): Pick<ReportReads, 'waitsOfRuns' | 'operationsOfRun' | 'childRuns'> {
+export function waitReports(data: MemoryData): Pick<ReportReads, 'waitsOfRuns' | 'operationsOfRun'> {
   const isAsked = (wait: MemoryWait, runNo: number | undefined): boolean => {
     if (runNo !== undefined) return wait.runNo === runNo;
     const status = data.run(wait.runNo)?.status;
@@ -130,6 +118,5 @@ export function waitReports(data: MemoryData): Pick<ReportReads, 'waitsOfRuns' |
             ),
         )
         .slice(0, limit),
-    childRuns: async (rootRunId) => data.runsFrom('parentRunId', rootRunId),
   };
 }

@@ -52,6 +52,7 @@ export function runReads(reader: Reader): RunReads {
     run: (id) => run(reader, id),
     runByIdempotencyKey: (key) => runByIdempotencyKey(reader, key),
     rerunsOf: (runId) => runTree(reader, 'replayed_from', runId),
+    childrenOf: (runId) => runTree(reader, 'parent_run_id', runId),
     boundaries: (runNo, datasetNo, ordinals) => boundaries(reader, { runNo, datasetNo, ordinals }),
     waits: (runNo, datasetNo, ordinals) => waits(reader, { runNo, datasetNo, ordinals }),
     answeredSince: (runNo, afterSignal) => answeredSince(reader, runNo, afterSignal),
@@ -84,7 +85,6 @@ export function reportReads(reader: Reader): ReportReads {
     receipt: (id) => receipt(reader, id),
     waitsOfRuns: (filter) => waitsOfRuns(reader, filter),
     operationsOfRun: (runNo, limit) => operationsOfRun(reader, runNo, limit),
-    childRuns: (rootRunId) => runTree(reader, 'parent_run_id', rootRunId),
     boundariesOfRun: (runNo, limit) => boundariesOfRun(reader, runNo, limit),
     hitRate: (tool) => hitRate(reader, tool),
   };

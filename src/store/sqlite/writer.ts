@@ -123,7 +123,7 @@ export class Writer {
       arm: (write) => armWait(db, spaces, write),
       expire: (write) => expireWait(db, spaces, write),
       signal: (write) => deliverSignal(db, write),
-      operation: (write) => upsertOperation(db, spaces, write),
+      operation: (write) => upsertOperation({ db, spaces }, write, () => this.#flush()),
       resolve: (write) => {
         this.#flush();
         resolveOperation(db, write);

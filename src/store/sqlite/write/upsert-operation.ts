@@ -1,7 +1,8 @@
+import { isSameStanding } from '../../same-standing.ts';
 import type { WriteOf } from '../../write-of.ts';
 import { operationState } from '../codes.ts';
-import type { Database } from '../driver.ts';
-import type { Spaces } from '../spaces.ts';
+import { standing } from '../read/call-in-runs.ts';
+import type { Reader } from '../reader.ts';
 
 /** What somebody said was done stays so; what was not done, a later attempt may do again. */
 const UPSERT = `INSERT INTO operations (place, call_id, run_no, attempt, state, tries, refusals, wait_until, at, site,
@@ -14,9 +15,29 @@ const UPSERT = `INSERT INTO operations (place, call_id, run_no, attempt, state, 
   WHERE operations.state IN (${operationState.number('intended')}, ${operationState.number('retrying')})
     OR (operations.state = ${operationState.number('notDone')} AND excluded.attempt > operations.attempt)`;
 
-/** Keeps what the attempt is about to do, or how far its tries are. */
-export function upsertOperation(db: Database, spaces: Spaces, write: WriteOf<'operation'>): void {
-  const { fence, place, operation } = write;
+const OTHERS = `WITH RECURSIVE family (id) AS (
+    VALUES (?)
+    UNION SELECT runs.id FROM runs JOIN family ON runs.replayed_from = family.id
+  )
+  SELECT no FROM runs WHERE id IN (SELECT id FROM family) AND no <> ? ORDER BY no`;
+
+/**
+ * Keeps what the attempt is about to do, or how far its tries are, unless its family has overtaken it.
+ *
+ * @param flush makes what waits for a batched insert readable
+ */
+export function upsertOperation(
+  { db, spaces }: Pick<Reader, 'db' | 'spaces'>,
+  write: WriteOf<'operation'>,
+  flush: () => void,
+): void {
+  const { fence, place, operation, known } = write;
+  if (known !== undefined) {
+    const runNos = db.all<{ no: number }>(OTHERS, known.root, fence.runNo).map(({ no }) => no);
+    if (runNos.length > 0) flush();
+    write.overtaken = !isSameStanding(known.standing, standing({ db, spaces }, { runNos, place, ...operation }));
+    if (write.overtaken) return;
+  }
   db.run(
     UPSERT,
     spaces.place(fence.runNo, place.datasetNo, place.ordinal),
