@@ -194,7 +194,7 @@ export const CALL: readonly Mutation[] = [
   },
   {
     breaks: ['CALL-RAW-1'],
-    file: 'call/acquire.ts',
+    file: 'call/buy.ts',
     from: '  const write = receiptWrite(run, question, bought);\n',
     to: '  readAnswer(question.tool, question.input, bought.raw);\n  const write = receiptWrite(run, question, bought);\n',
     why: 'a mistake in extract loses every answer that was paid',
@@ -271,7 +271,7 @@ export const CALL: readonly Mutation[] = [
   },
   {
     breaks: ['WRITE-LOOP-1'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'return operationKey === undefined ? question : { ...question, operationKey };',
     to: 'return question;',
     why: "a play's own retry of a keyed write that was done does it twice",

@@ -40,7 +40,7 @@ export const CHAOS: readonly Mutation[] = [
   },
   {
     breaks: ['CHAOS-TROUBLE-1'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'if (other !== undefined) return insteadOf(run, question, other);',
     to: '',
     why: 'a message with the time in it is sent again by a resume',

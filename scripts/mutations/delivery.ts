@@ -47,7 +47,7 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['INTENT-SITE-1'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'if (other !== undefined) return insteadOf(run, question, other);',
     to: '',
     why: 'a message with the time in it is sent again by a resume',
@@ -250,14 +250,14 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['RERUN-WRITE-2'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'await unsentInFamily(run, asked, { before, sentAlone })',
     to: 'asked',
     why: 'a worker that takes a killed run sends what its rerun has sent',
   },
   {
     breaks: ['RERUN-WRITE-2'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'sentAlone && before?.refusals === 0;',
     to: 'false;',
     why: 'a rerun whose source began the same write after it has another key than before',
@@ -313,7 +313,7 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['CODE-WRITE-2'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    return send(run, question, { ...before',
     to: '    return send(run, question, { ...before',
     why: 'a write that was not done is done by a rerun under other code, and then once more',
@@ -376,7 +376,7 @@ export const DELIVERY: readonly Mutation[] = [
   },
   {
     breaks: ['INTENT-RESOLVE-2'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: "if (other.state === 'done') {",
     to: "if (other.state === 'intended') {",
     why: 'what somebody said of a message with the time in it is not heard',

@@ -27,9 +27,23 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-SHARED-1'],
     file: 'governor/rate-state.ts',
-    from: 'if (others > 0 && view.heldByAsker + slots.length >= share) {',
-    to: 'if (others < 0) {',
+    from: 'const slots = instants.slice(0, Math.min(want, share));',
+    to: 'const slots = instants.slice(0, want);',
     why: 'the process that asks first takes the whole limit',
+  },
+  {
+    breaks: ['PACE-SHARED-3'],
+    file: 'governor/rate-state.ts',
+    from: 'Math.max(0, equal - view.stays, instants.length - kept)',
+    to: 'Math.max(0, equal - view.stays)',
+    why: 'what one process cannot use of its share no other gets',
+  },
+  {
+    breaks: ['PACE-SHARED-3'],
+    file: 'store/sqlite/rate-slots.ts',
+    from: 'share.held - (leaves.get(share.asker_no) ?? 0)',
+    to: 'share.held',
+    why: 'a process that has its share looks every 20 ms, and each of its calls is late by some of them',
   },
   {
     breaks: ['PACE-LONG-1'],

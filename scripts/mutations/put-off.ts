@@ -102,7 +102,7 @@ export const PUT_OFF: readonly Mutation[] = [
   },
   {
     breaks: ['DOUBT-LOOP-1'],
-    file: 'call/acquire.ts',
+    file: 'call/write.ts',
     from: 'if (doubted !== undefined) throw likeDoubted(question, doubted);',
     to: '',
     why: 'a play that tries again by itself sends a message twice',

@@ -1,28 +1,21 @@
-import { Halted } from '../scope/index.ts';
-import { CallsheetError, type JsonValue } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
-import { batchOf, type CatalogueTool, type Failure, type Job } from '../tool/index.ts';
+import type { Job } from '../tool/index.ts';
 import { type Answer, rawOf } from './answer.ts';
 import { keptPart } from './batch-answer.ts';
-import { buyInBatch } from './batch-buy.ts';
 import { MemberFailed } from './batch-member.ts';
+import { begun, buy } from './buy.ts';
 import type { Shared } from './claims.ts';
 import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
-import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import { doubtError, thawError } from './failure.ts';
-import { Overtaken, unsentInFamily } from './family-write.ts';
+import { thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
-import { settledIntent } from './intent.ts';
-import { endJob, ongoingJob, startJob } from './job.ts';
-import type { MadeWrite, Paid } from './journal.ts';
+import { endJob, ongoingJob } from './job.ts';
+import type { Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
-import { madeAlready, madeBefore, madeOther } from './made-write.ts';
+import { madeBefore } from './made-write.ts';
 import { pointedAnswer } from './pointer.ts';
-import { operationKeyOf, type Question } from './question.ts';
-import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
-import { changedWrite, otherWriteHere } from './same-write.ts';
+import type { Question } from './question.ts';
 import type { SourceRuns } from './source-run.ts';
+import { complete, known, unsent, write } from './write.ts';
 
 /** The answer to a question that the journal does not hold. Rejects with `NotAnswered`. */
 export function acquire(run: CallRun, question: Question): Promise<Found> {
@@ -170,151 +163,4 @@ async function foundOlder(run: CallRun, question: Question): Promise<Found | und
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-async function buy(run: CallRun, question: Question, before = begun(run, question)): Promise<Found> {
-  if (run.planning !== undefined) {
-    run.planning.missed(question);
-    throw new Halted('a plan buys nothing');
-  }
-  const job = question.tool.definition.async;
-  if (job !== undefined) {
-    const asked = { run, question, job };
-    return endJob(asked, (await ongoingJob(asked)) ?? (await startJob(asked, before)));
-  }
-  const isBatched = batchOf(question.tool) !== undefined;
-  const bought = await (isBatched ? buyInBatch(run, question, before) : deliver(run, question, before));
-  if ('answer' in bought) return bought;
-  if (!bought.answered) {
-    noteUnsure(run, question, bought);
-    throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
-  }
-  const write = receiptWrite(run, question, bought);
-  try {
-    await keepAnswer(run, question, [write]);
-  } catch (error) {
-    bought.permit.charge(question.tool.maxCredits);
-    throw error;
-  }
-  return { answer: boughtAnswer(write, bought.raw), source: 'live', bill: bought.permit };
-}
-
-function begun(run: CallRun, question: Question): OperationRecord | undefined {
-  return run.journal.takeOperation(question.scope.place, question.callId);
-}
-
-/** A play that asks again for a keyed write which may have been done gets the same operation. */
-function retried(run: CallRun, question: Question): Question {
-  const { tool, scope, inputDigest } = question;
-  if (!isSentAlone(tool)) return question;
-  const operationKey = run.journal.unsure.take(scope.place, { tool: tool.id, inputDigest });
-  return operationKey === undefined ? question : { ...question, operationKey };
-}
-
-function noteUnsure(
-  run: CallRun,
-  question: Question,
-  { failure, refusals }: { failure: Failure; refusals: number },
-): void {
-  const { tool, scope, inputDigest, site } = question;
-  if (site === undefined || failure.ending !== 'ambiguous' || !isSentAlone(tool)) return;
-  const operationKey = operationKeyOf(run, question, refusals);
-  run.journal.unsure.add(scope.place, { tool: tool.id, inputDigest, operationKey });
-}
-
-/** The key of a batch is that of all its members. */
-function isSentAlone(tool: CatalogueTool): boolean {
-  return tool.sendsIdempotencyKey && batchOf(tool) === undefined && tool.definition.async === undefined;
-}
-
-/** A write goes out unless an earlier attempt may have sent it, or sent another one from here. */
-async function write(run: CallRun, question: Question): Promise<Found> {
-  const before = begun(run, question);
-  if (before === undefined) {
-    const doubted = run.journal.doubtLike(question.scope.place, {
-      tool: question.tool.id,
-      inputDigest: question.inputDigest,
-    });
-    if (doubted !== undefined) throw likeDoubted(question, doubted);
-    const other = await otherWriteHere(run, question);
-    if (other !== undefined) return insteadOf(run, question, other);
-    const made = await madeAlready(run, question);
-    if (made !== undefined) throw unsent(made);
-    return send(run, retried(run, question), cursorOf(run, question));
-  }
-  if (before.state === 'retrying') return send(run, retried(run, question), before);
-  const settled = await settledIntent(run, question, before);
-  if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
-  if (settled.status === 'done') return complete(run, question, settled.data);
-  if (settled.status === 'notDone') {
-    // Another run of the family may have sent it since, from where changed code asks for it.
-    const made = await madeAlready(run, question);
-    if (made !== undefined) throw unsent(made);
-    return send(run, question, { ...before, tries: 0, waitUntil: null });
-  }
-  const { error } = settled;
-  const failure: Failure = { ending: 'ambiguous', message: error.message, error };
-  throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
-}
-
-/** A write goes out under the key that it is on record with, unless another run of the family has sent it. */
-async function send(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Found> {
-  const sentAlone = isSentAlone(question.tool);
-  const isRecorded = sentAlone && before?.refusals === 0;
-  const operationKey = question.operationKey ?? (isRecorded ? before.operationKey : undefined);
-  const asked = operationKey === undefined ? question : { ...question, operationKey };
-  for (;;) {
-    try {
-      return await buy(run, await unsentInFamily(run, asked, { before, sentAlone }), before);
-    } catch (error) {
-      if (error instanceof CallsheetError && error.code === 'WRITE_ALREADY_DONE') throw unsent(error);
-      if (!(error instanceof Overtaken)) throw error;
-    }
-  }
-}
-
-/** An equal write of the row, or of the run outside rows, is in doubt: a second one might be its repeat. */
-function likeDoubted(question: Question, { callId, label }: MadeWrite): NotAnswered {
-  const error = doubtError(
-    { ...question, callId },
-    `The same write of '${label}' may have been done, and nobody knows what became of it.`,
-  );
-  const failure: Failure = { ending: 'ambiguous', message: error.message, error };
-  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
-}
-
-/** What a write in doubt may have cost is not unknown any more. */
-function known(run: CallRun, { tool }: Question): void {
-  run.budget.resolveUnknown(tool.maxCredits, 0);
-}
-
-/** A write whose place holds another one: what somebody said of that answers it; else it is not made. */
-function insteadOf(run: CallRun, question: Question, other: OperationRecord): Promise<Found> {
-  if (other.state === 'done') {
-    run.journal.settleSite(question.scope.place, other.site);
-    return complete(run, question, JSON.parse(other.answer ?? 'null') as JsonValue);
-  }
-  // Of what is tried again, answers may differ: that is its row's matter, not a fault of the play.
-  if (run.retriesFailed === true || run.source !== undefined) throw unsent(madeOther(question, other));
-  throw changedWrite(run, question);
-}
-
-/** A write that may go out again under its key goes on where the source of a rerun stopped. */
-function cursorOf(run: CallRun, { scope, callId, tool, refreshed }: Question): OperationRecord | undefined {
-  return tool.sendsIdempotencyKey && !refreshed ? run.source?.takeCursor(scope.place, callId) : undefined;
-}
-
-/** How a write ends that was made before. */
-function unsent(error: CallsheetError): NotAnswered {
-  const failure: Failure = { ending: 'rejected', message: error.message, error };
-  return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
-}
-
-/** Ends a call with what somebody says was done. */
-async function complete(run: CallRun, question: Question, value: JsonValue): Promise<Found> {
-  const raw = { kind: 'value', value, given: true } as const;
-  const write = receiptWrite(run, question, { raw, durationMs: 0 });
-  await keepAnswer(run, question, [write]);
-  const charge = (credits: number): void => run.budget.resolveUnknown(0, credits);
-  return { answer: boughtAnswer(write, raw), source: 'live', bill: { charge } };
 }

@@ -26,6 +26,8 @@ export interface RateQuery {
   /** How many of the oldest slots `decide` has to see. */
   readonly leaving: number;
   readonly now: number;
+  /** Slots up to this instant will not count any more when those asked for do. */
+  readonly leavesBy: number;
   /** Nobody is granted a slot later than this: what lies beyond was granted before the clock was set back, and counts as of now. */
   readonly latest: number;
 }
@@ -34,21 +36,31 @@ export interface RateQuery {
 export interface RateView {
   /** How many slots count, by whoever got them; some may lie ahead. */
   readonly held: number;
-  readonly heldByAsker: number;
+  /** How many of the asker's own will still count at `query.until`. */
+  readonly stays: number;
   /** The oldest slots, ascending, without as many as `held` exceeds `calls` by. */
   readonly leaving: readonly number[];
   readonly newest: number | undefined;
-  /** When each other asker last got less than it wanted. */
-  readonly unserved: readonly { readonly asker: string; readonly at: number }[];
+  /** Each other asker that last got less than it wanted. */
+  readonly unserved: readonly Unserved[];
   /** What was granted up to this instant may be missing here: as much as allowed may have been used then. */
   readonly lostAt: number | undefined;
+}
+
+export interface Unserved {
+  readonly asker: string;
+  readonly at: number;
+  /** How many it still wanted. */
+  readonly unmet: number;
+  /** How many of its own will still count at `query.until`. */
+  readonly stays: number;
 }
 
 export interface RateChange<T> {
   /** Instants that count from now on, ascending; an instant may come several times. */
   readonly slots: readonly number[];
-  /** When the asker got less than it wanted; null where it got all. */
-  readonly unservedAt: number | null;
+  /** When the asker got less than it wanted, and how many; null where it got all. */
+  readonly unserved: { readonly at: number; readonly unmet: number } | null;
   readonly result: T;
 }
 
@@ -62,7 +74,7 @@ export interface SlotMove {
 
 interface MemoryLog {
   slots: { readonly at: number; readonly asker: string }[];
-  readonly unserved: Map<string, number>;
+  readonly unserved: Map<string, { readonly at: number; readonly unmet: number }>;
 }
 
 /** Logs in this process's memory: for several governors in one process, and for tests. */
@@ -76,11 +88,11 @@ export function memoryRateLogs(): RateLogs {
         .filter(({ at }) => at > query.since)
         .map((slot) => (slot.at > query.latest ? { ...slot, at: query.now } : slot))
         .sort((a, b) => a.at - b.at);
-      const { slots, unservedAt, result } = decide(viewOf(log, query));
+      const { slots, unserved, result } = decide(viewOf(log, query));
       log.slots.push(...slots.map((at) => ({ at, asker: query.asker })));
       log.slots.sort((a, b) => a.at - b.at);
-      if (unservedAt === null) log.unserved.delete(query.asker);
-      else log.unserved.set(query.asker, unservedAt);
+      if (unserved === null) log.unserved.delete(query.asker);
+      else log.unserved.set(query.asker, unserved);
       return result;
     },
     move(moves) {
@@ -95,14 +107,17 @@ export function memoryRateLogs(): RateLogs {
   };
 }
 
-function viewOf({ slots, unserved }: MemoryLog, { asker, calls, leaving }: RateQuery): RateView {
+function viewOf({ slots, unserved }: MemoryLog, { asker, calls, leaving, leavesBy }: RateQuery): RateView {
   const over = Math.max(0, slots.length - calls);
+  const stays = (name: string): number => slots.filter((slot) => slot.asker === name && slot.at > leavesBy).length;
   return {
     held: slots.length,
-    heldByAsker: slots.filter((slot) => slot.asker === asker).length,
+    stays: stays(asker),
     leaving: slots.slice(over, over + leaving).map(({ at }) => at),
     newest: slots.at(-1)?.at,
-    unserved: [...unserved].flatMap(([name, at]) => (name === asker ? [] : [{ asker: name, at }])),
+    unserved: [...unserved].flatMap(([name, of]) =>
+      name === asker ? [] : [{ ...of, asker: name, stays: stays(name) }],
+    ),
     lostAt: undefined,
   };
 }

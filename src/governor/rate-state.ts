@@ -52,7 +52,10 @@ export interface RateStateOptions {
 
 const SHORTEST_UNSERVED_MS = 2_000;
 const LONGEST_UNSERVED_MS = 60_000;
+/** How soon an asker that has its share looks whether the others still wait. */
 const FAIR_RETRY_MS = 20;
+/** Of how many slots it is looked up when they are free, beyond those that are wanted. */
+const MOST_KEPT = 100;
 /** By how much more than any grant a slot lies ahead where the clock was set back. */
 const SET_BACK_MS = 15_000;
 
@@ -81,8 +84,9 @@ export function createRateState(logs: RateLogs, { isGone = () => false }: RateSt
         asker,
         since: now - limit.perMs * MARGIN,
         calls: limit.calls,
-        leaving: Math.min(limit.calls, want) + 1,
+        leaving: Math.min(limit.calls, want + MOST_KEPT) + 1,
         now,
+        leavesBy: until - limit.perMs * MARGIN,
         latest: until + SET_BACK_MS,
       };
       return logs.change(query, (view) => grantSlots(view, request, isGone));
@@ -115,32 +119,41 @@ function logName(account: string, { perMs, smooth }: WindowLimit): string {
 /**
  * Which slots a request gets, and what the log says afterwards. Pure.
  *
- * A slot is free at an instant where fewer than `calls` others count after `per` × 1.018 before it, in whatever order they
- * were granted; slots ahead count too. While another asker is unserved nobody holds more than an equal share.
+ * A slot is free at an instant where fewer than `calls` others count after `per` × 1.016 before it, in whatever order they
+ * were granted; slots ahead count too. While others are unserved nobody gets more than an equal share, but for what is left
+ * once these have what they want of theirs.
  */
 function grantSlots(view: RateView, request: RateRequest, isGone: (asker: string) => boolean) {
   const { limit, now, until, want, spare } = request;
-  const others = view.unserved.filter(({ asker, at }) => at > now - unservedMs(limit) && !isGone(asker)).length;
-  const share = others === 0 ? limit.calls : Math.ceil(limit.calls / (others + 1));
-  const free = freeAfter(view, request);
-  const slots: number[] = [];
-  let nextAt = free(0, view.newest);
-  while (slots.length < Math.min(want, limit.calls) && nextAt <= until) {
-    if (others > 0 && view.heldByAsker + slots.length >= share) {
-      nextAt = now + FAIR_RETRY_MS;
-      break;
-    }
-    slots.push(nextAt);
-    nextAt = free(slots.length, nextAt);
-  }
-  const isIdle = others === 0 && !limit.smooth && slots.length === want && nextAt <= now;
+  const others = view.unserved.filter(({ asker, at }) => at > now - unservedMs(limit) && !isGone(asker));
+  const equal = Math.ceil(limit.calls / (others.length + 1));
+  const kept = others.reduce((sum, { unmet, stays }) => sum + Math.min(unmet, Math.max(0, equal - stays)), 0);
+  const { instants, nextAt } = freeBy(view, request, Math.min(limit.calls, want + Math.min(kept, MOST_KEPT)));
+  const share = Math.max(0, equal - view.stays, instants.length - kept);
+  const slots = instants.slice(0, Math.min(want, share));
+  const isHeldBack = slots.length < Math.min(want, instants.length);
+  const next = instants[slots.length] ?? nextAt;
+  const isIdle = others.length === 0 && !limit.smooth && slots.length === want && next <= now;
   const half = Math.floor(limit.calls / 2) - view.held - slots.length;
   const more = isIdle ? Math.max(0, Math.min(spare, half)) : 0;
+  const unmet = want - slots.length;
   return {
     slots: [...slots, ...Array<number>(more).fill(until)],
-    unservedAt: slots.length < want ? now : null,
-    result: { slots, spare: more, nextAt },
+    unserved: unmet > 0 ? { at: now, unmet } : null,
+    result: { slots, spare: more, nextAt: isHeldBack ? Math.max(next, now + FAIR_RETRY_MS) : next },
   };
+}
+
+/** Instants up to `until` at which slots are free, so many at most, and when the one after them is. */
+function freeBy(view: RateView, request: RateRequest, most: number) {
+  const free = freeAfter(view, request);
+  const instants: number[] = [];
+  let nextAt = free(0, view.newest);
+  while (instants.length < most && nextAt <= request.until) {
+    instants.push(nextAt);
+    nextAt = free(instants.length, nextAt);
+  }
+  return { instants, nextAt };
 }
 
 /** When the slot after `granted` new ones is free. */

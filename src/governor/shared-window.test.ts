@@ -55,6 +55,38 @@ describe('limits that processes share', () => {
   );
 
   verifies(
+    'PACE-SHARED-3',
+    'two that began at different times, each with its own lateness, use 98% of it as well',
+    async () => {
+      for (const [apartMs, lateMs] of [
+        [310, 2],
+        [455, 3],
+        [730, 3],
+      ] as const) {
+        let turn = 0;
+        const clock = new LateClock(() => ((turn++ * 5) % 7) * (lateMs / 6));
+        const account = accountWith({ rate: [{ calls: 50, per: '1s' }], concurrency: 500 });
+        const log: Dispatch[] = [];
+        for (const [index, governor] of processes(2, clock, createMemoryRateState()).entries()) {
+          const options = { runId: `p${index}`, calls: 100_000, pool: 64 - 40 * index, latencyMs: 53 };
+          void workOff({ clock, log, governor, account }, options);
+          await clock.advance(apartMs);
+        }
+        await clock.advance(5_000);
+        const before = log.length;
+        await clock.advance(101_800);
+        // 100 windows with the margin: no call was put off by anything else.
+        expect([apartMs, log.length - before]).toEqual([apartMs, 5_000]);
+        const instants = log.map(({ at }) => at);
+        expect(mostInWindow(instants, 1_000)).toBeLessThanOrEqual(50);
+        const ofFirst = log.slice(before).filter(({ runId }) => runId === 'p0').length / (log.length - before);
+        expect(Math.abs(ofFirst - 0.5)).toBeLessThan(0.1);
+      }
+    },
+    30_000,
+  );
+
+  verifies(
     'PACE-SHARED-1',
     'together they never exceed any declared window, however late each of them is',
     async () => {

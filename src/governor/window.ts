@@ -5,10 +5,9 @@
  * Does not own: who gets a slot (lanes), what other processes use (shared-window).
  *
  * Invariants
- *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.018 never exceeds `calls`.
- *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.3%; up to 0.8% where that is under a
- *     millisecond) before the real one: any `calls` + 1 dispatches in a row span at least `per` × 1.015 (1.01). Without
- *     that allowance the lateness of timers would add up and eat the margin.
+ *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.016 never exceeds `calls`.
+ *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.1%) before the real one: any
+ *     `calls` + 1 dispatches in a row span at least `per` × 1.015.
  *  3. Logged instants never go backwards.
  *  4. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
  *     arrive later than they went out by more than the margin: each counts from when as many answers had come, and until
@@ -47,11 +46,11 @@ export interface WindowLimit {
 }
 
 /** For what happens to a request between us and the provider's counter, and so that 98% are left where a process dies. */
-export const MARGIN = 1.018;
+export const MARGIN = 1.016;
 
-/** Lateness of a timer, in milliseconds, that is not added to the window. */
+/** Lateness of a dispatch, in milliseconds, that is not worth telling other processes. */
 export function slackOf(perMs: number): number {
-  return Math.max(perMs * 0.003, Math.min(perMs * 0.008, 1));
+  return perMs * 0.001;
 }
 
 /** How much of the window the first requests may arrive late by. */

@@ -14,7 +14,7 @@ interface Load {
 }
 
 /** The governor keeps windows so much longer than declared, against jitter on the way. */
-const MARGIN = 1.018;
+const MARGIN = 1.016;
 
 /** Seconds that the calls take at the declared rates, as long as the account that takes longest, and whether there are any. */
 export function secondsAtLimits(legs: readonly LegEstimate[], experience: Experience): PlanSeconds {

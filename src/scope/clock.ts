@@ -12,6 +12,12 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(ms, fn, options) {
+    // Timers count whole milliseconds. Who waits for the rest of one looks at each turn whether it is over.
+    if (ms < 1) {
+      const turn = setImmediate(fn);
+      if (options?.keepAlive === false) turn.unref();
+      return () => clearImmediate(turn);
+    }
     // Longer delays overflow Node's 32-bit timers and would fire at once.
     const timer = setTimeout(fn, Math.min(Math.max(0, ms), 2_147_483_647));
     if (options?.keepAlive === false) timer.unref();

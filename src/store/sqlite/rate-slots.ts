@@ -9,21 +9,27 @@ export interface SlotQuery {
   readonly calls: number;
   readonly leaving: number;
   readonly now: number;
+  readonly leavesBy: number;
   readonly latest: number;
 }
 
 export interface SlotView {
   readonly held: number;
-  readonly heldByAsker: number;
+  readonly stays: number;
   readonly leaving: readonly number[];
   readonly newest: number | undefined;
-  readonly unserved: readonly { readonly asker: string; readonly at: number }[];
+  readonly unserved: readonly {
+    readonly asker: string;
+    readonly at: number;
+    readonly unmet: number;
+    readonly stays: number;
+  }[];
   readonly lostAt: number | undefined;
 }
 
 export interface SlotChange<T> {
   readonly slots: readonly number[];
-  readonly unservedAt: number | null;
+  readonly unserved: { readonly at: number; readonly unmet: number } | null;
   readonly result: T;
 }
 
@@ -34,20 +40,33 @@ interface Move {
   readonly to: number | null;
 }
 
+interface Count {
+  readonly asker_no: number;
+  readonly count: number;
+}
+
+interface Slots {
+  readonly at: number;
+  readonly count: number;
+}
+
 interface Share {
   readonly asker_no: number;
   readonly name: string;
   readonly held: number;
   readonly unserved_at: number | null;
+  readonly unmet: number;
 }
 
-const SHARES = `SELECT asker_no, name, held, unserved_at FROM shares JOIN askers ON askers.no = asker_no WHERE limit_no = ?`;
+const SHARES = `SELECT asker_no, name, held, unserved_at, unmet FROM shares JOIN askers ON askers.no = asker_no WHERE limit_no = ?`;
+const OLDEST = 'SELECT at, count FROM slots WHERE limit_no = ? ORDER BY at LIMIT ?';
 const OLD = 'SELECT asker_no, sum(count) AS count FROM slots WHERE limit_no = ? AND at <= ? GROUP BY asker_no';
 const ADD_SLOTS = `INSERT INTO slots VALUES (?, ?, ?, ?)
   ON CONFLICT (limit_no, at, asker_no) DO UPDATE SET count = count + excluded.count`;
 const GIVE_BACK = 'UPDATE shares SET held = held - 1 WHERE limit_no = ? AND asker_no = ?';
-const SET_SHARE = `INSERT INTO shares VALUES (?, ?, ?, ?)
-  ON CONFLICT (limit_no, asker_no) DO UPDATE SET held = held + excluded.held, unserved_at = excluded.unserved_at`;
+const SET_SHARE = `INSERT INTO shares (limit_no, asker_no, held, unserved_at, unmet) VALUES (?, ?, ?, ?, ?)
+  ON CONFLICT (limit_no, asker_no) DO UPDATE SET held = held + excluded.held, unserved_at = excluded.unserved_at,
+    unmet = excluded.unmet`;
 
 /** Whoever got too little so long ago does not wait any more, by anyone's reckoning. */
 const LONG_UNSERVED_MS = 600_000;
@@ -72,9 +91,9 @@ export class RateSlots {
     return this.#file.transact((db) => {
       const [limit, asker] = [numberOf(db, 'limits', query.name), numberOf(db, 'askers', query.asker)];
       forgetOld(db, limit, query.since);
-      const { slots, unservedAt, result } = decide(this.#view(db, limit, query));
+      const { slots, unserved, result } = decide(this.#view(db, limit, query));
       for (const [at, count] of counted(slots)) db.run(ADD_SLOTS, limit, at, asker, count);
-      db.run(SET_SHARE, limit, asker, slots.length, unservedAt);
+      db.run(SET_SHARE, limit, asker, slots.length, unserved?.at ?? null, unserved?.unmet ?? 0);
       return result;
     });
   }
@@ -93,7 +112,7 @@ export class RateSlots {
     });
   }
 
-  #view(db: Database, limit: number, { asker, calls, leaving, now, latest }: SlotQuery): SlotView {
+  #view(db: Database, limit: number, { asker, calls, leaving, now, leavesBy, latest }: SlotQuery): SlotView {
     const shares = db.all<Share>(SHARES, limit);
     const held = shares.reduce((sum, share) => sum + share.held, 0);
     let newest = newestOf(db, limit);
@@ -101,14 +120,18 @@ export class RateSlots {
       pullBack(db, limit, { now, latest });
       newest = newestOf(db, limit);
     }
+    const leaves = new Map(db.all<Count>(OLD, limit, leavesBy).map(({ asker_no, count }) => [asker_no, count]));
+    const stays = (share: Share | undefined): number =>
+      share === undefined ? 0 : share.held - (leaves.get(share.asker_no) ?? 0);
     return {
       held,
-      heldByAsker: shares.find(({ name }) => name === asker)?.held ?? 0,
+      stays: stays(shares.find(({ name }) => name === asker)),
       leaving: oldest(db, limit, { skip: Math.max(0, held - calls), count: leaving }),
       newest,
-      unserved: shares.flatMap(({ name, unserved_at: at }) =>
-        name === asker || at === null ? [] : [{ asker: name, at }],
-      ),
+      unserved: shares.flatMap((share) => {
+        const { name, unserved_at: at, unmet } = share;
+        return name === asker || at === null ? [] : [{ asker: name, at, unmet, stays: stays(share) }];
+      }),
       lostAt: this.#file.lostAt,
     };
   }
@@ -123,7 +146,7 @@ function numberOf(db: Database, table: 'limits' | 'askers', name: string): numbe
 }
 
 function forgetOld(db: Database, limit: number, since: number): void {
-  const old = db.all<{ asker_no: number; count: number }>(OLD, limit, since);
+  const old = db.all<Count>(OLD, limit, since);
   if (old.length === 0) return;
   for (const { asker_no, count } of old)
     db.run('UPDATE shares SET held = held - ? WHERE limit_no = ? AND asker_no = ?', count, limit, asker_no);
@@ -141,7 +164,7 @@ function pullBack(
   limit: number,
   { now, latest }: { readonly now: number; readonly latest: number },
 ): void {
-  const ahead = db.all<{ asker_no: number; count: number }>(
+  const ahead = db.all<Count>(
     'SELECT asker_no, sum(count) AS count FROM slots WHERE limit_no = ? AND at > ? GROUP BY asker_no',
     limit,
     latest,
@@ -155,12 +178,11 @@ function oldest(
   limit: number,
   { skip, count }: { readonly skip: number; readonly count: number },
 ): readonly number[] {
-  const rows = db.all<{ at: number; count: number }>(
-    'SELECT at, count FROM slots WHERE limit_no = ? ORDER BY at LIMIT ?',
-    limit,
-    skip + count,
-  );
-  return rows.flatMap((row) => Array<number>(row.count).fill(row.at)).slice(skip, skip + count);
+  return inOrder(db.all<Slots>(OLDEST, limit, skip + count)).slice(skip, skip + count);
+}
+
+function inOrder(rows: readonly Slots[]): readonly number[] {
+  return rows.flatMap(({ at, count }) => Array<number>(count).fill(at));
 }
 
 function counted(slots: readonly number[]): Map<number, number> {

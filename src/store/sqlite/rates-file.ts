@@ -34,7 +34,8 @@ CREATE TABLE IF NOT EXISTS slots (
   limit_no INTEGER, at REAL, asker_no INTEGER, count INTEGER NOT NULL, PRIMARY KEY (limit_no, at, asker_no)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS shares (
-  limit_no INTEGER, asker_no INTEGER, held INTEGER NOT NULL, unserved_at REAL, PRIMARY KEY (limit_no, asker_no)
+  limit_no INTEGER, asker_no INTEGER, held INTEGER NOT NULL, unserved_at REAL, unmet INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (limit_no, asker_no)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS ledgers (name TEXT PRIMARY KEY, period TEXT NOT NULL, settled INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reservations (
@@ -206,6 +207,9 @@ export class RatesFile {
   #enter(db: Database, lostAt: number | undefined): number | undefined {
     const { path, session, clock, boot = thisBoot(clock.now()) } = this.#options;
     db.exec(TABLES);
+    // As it was made at first.
+    if (db.get("SELECT 1 FROM pragma_table_info('shares') WHERE name = 'unmet'") === undefined)
+      db.exec('ALTER TABLE shares ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0');
     const meta = new Map(db.all<MetaRow>('SELECT name, value FROM meta').map((row) => [row.name, row.value]));
     if ((meta.get('format') ?? FORMAT) !== FORMAT) throw corrupt(path, `it is of format ${meta.get('format')}`);
     const isOtherBoot = meta.has('boot') && meta.get('boot') !== boot.id;

@@ -34,38 +34,60 @@ function open(more: Partial<RatesOptions> = {}): Rates {
 
 function query(more: Partial<SlotQuery> = {}): SlotQuery {
   const now = clock.now();
-  return { name: 'limit', asker: 'one', since: now - 1_000, calls: 3, leaving: 3, now, latest: now + 2_000, ...more };
+  return {
+    name: 'limit',
+    asker: 'one',
+    since: now - 1_000,
+    calls: 3,
+    leaving: 3,
+    now,
+    leavesBy: now - 1_000,
+    latest: now + 2_000,
+    ...more,
+  };
 }
 
 /** What the log says, after these slots were granted. */
 async function view(rates: Rates, more: Partial<SlotQuery> = {}, change: Partial<SlotChange<SlotView>> = {}) {
-  return rates.slots.change(query(more), (result) => ({ slots: [], unservedAt: null, ...change, result }));
+  return rates.slots.change(query(more), (result) => ({ slots: [], unserved: null, ...change, result }));
 }
 
 describe('slots in rates.db', () => {
+  verifies('PACE-SHARED-3', 'say what each asker will still hold, and how much it wanted', async () => {
+    const now = clock.now();
+    const rates = open();
+    await view(rates, {}, { slots: [now + 1, now + 1, now + 50] });
+    await view(rates, { asker: 'two' }, { slots: [now, now + 2, now + 3], unserved: { at: now + 4, unmet: 7 } });
+    await view(rates, { name: 'other' }, { slots: [now + 3] });
+    const two = { asker: 'two', at: now + 4, unmet: 7 };
+    expect(await view(rates)).toMatchObject({ stays: 3, unserved: [{ ...two, stays: 3 }] });
+    expect(await view(rates, { leavesBy: now + 2 })).toMatchObject({ stays: 1, unserved: [{ ...two, stays: 1 }] });
+    expect(await view(rates, { asker: 'three' })).toMatchObject({ stays: 0, unserved: [two] });
+  });
+
   it('are seen by all who open it, kept by a close and by an end without one', async () => {
     const now = clock.now();
     await view(open(), {}, { slots: [now, now, now + 50] });
     const other = await view(open({ session: 'two' }), { asker: 'two', calls: 2 });
     expect(other).toEqual({
       held: 3,
-      heldByAsker: 0,
+      stays: 0,
       leaving: [now, now + 50],
       newest: now + 50,
       unserved: [],
       lostAt: undefined,
     });
     for (const rates of opened.splice(0)) rates.close();
-    expect(await view(open())).toMatchObject({ held: 3, heldByAsker: 3 });
+    expect(await view(open())).toMatchObject({ held: 3, stays: 3 });
   });
 
   it('go when they count no more, with the shares of those who got them', async () => {
     const rates = open();
     const now = clock.now();
     await view(rates, {}, { slots: [now - 10, now - 10, now] });
-    await view(rates, { asker: 'two' }, { slots: [now - 10], unservedAt: now - 10 });
-    expect(await view(rates, { since: now - 10 })).toMatchObject({ held: 1, heldByAsker: 1, leaving: [now] });
-    expect(await view(rates, { since: now + 3_600_000 })).toMatchObject({ held: 0, heldByAsker: 0, unserved: [] });
+    await view(rates, { asker: 'two' }, { slots: [now - 10], unserved: { at: now - 10, unmet: 7 } });
+    expect(await view(rates, { since: now - 10 })).toMatchObject({ held: 1, stays: 1, leaving: [now] });
+    expect(await view(rates, { since: now + 3_600_000 })).toMatchObject({ held: 0, stays: 0, unserved: [] });
     rates.close();
     const db = new Database(path);
     expect(db.all('SELECT * FROM slots')).toEqual([]);
@@ -95,7 +117,7 @@ describe('slots in rates.db', () => {
       { name: 'limit', asker: 'one', from: now + 5, to: null },
       { name: 'limit', asker: 'one', from: now + 6, to: null },
     ]);
-    expect(await view(rates)).toMatchObject({ held: 1, heldByAsker: 1, leaving: [now] });
+    expect(await view(rates)).toMatchObject({ held: 1, stays: 1, leaving: [now] });
   });
 
   it('does what is last before it is closed, and nothing in a file that was never opened', async () => {
@@ -110,8 +132,8 @@ describe('slots in rates.db', () => {
   it('say who got less than it wanted, until it gets all or has ended', async () => {
     const now = clock.now();
     const [one, two] = [open(), open({ session: 'two' })];
-    await view(two, { asker: 'two' }, { unservedAt: now });
-    expect((await view(one)).unserved).toEqual([{ asker: 'two', at: now }]);
+    await view(two, { asker: 'two' }, { unserved: { at: now, unmet: 2 } });
+    expect((await view(one)).unserved).toEqual([{ asker: 'two', at: now, unmet: 2, stays: 0 }]);
     two.close();
     expect((await view(one)).unserved).toEqual([]);
   });
