@@ -267,6 +267,8 @@ export const REQUIREMENTS = {
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
   'BUDGET-TREE-2': 'Whichever run of a tree is resumed with more credits raises the limit of the tree.',
+  'PACE-GAP-1':
+    'A burst is spread a little, so that its last call is not late each time by what the whole burst takes.',
   'PACE-SHARED-3':
     'A process that has its share of a limit gets the next slot in the moment in which its own leave the window.',
   'PACE-RESTART-1': 'A kill and a restart forget nothing of what was used of a limit, the shortest window included.',

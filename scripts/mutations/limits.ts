@@ -32,6 +32,13 @@ export const LIMITS: readonly Mutation[] = [
     why: 'the process that asks first takes the whole limit',
   },
   {
+    breaks: ['PACE-GAP-1'],
+    file: 'governor/window.ts',
+    from: 'return gap < 1 || perMs > LONGEST_GAPPED_MS ? 0 : gap;',
+    to: 'return 0 * gap;',
+    why: 'the end of a burst is late each time, and more so where the provider counts',
+  },
+  {
     breaks: ['PACE-SHARED-3'],
     file: 'governor/rate-state.ts',
     from: 'Math.max(0, equal - view.stays, instants.length - kept)',

@@ -9,7 +9,10 @@
  *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.1%) before the real one: any
  *     `calls` + 1 dispatches in a row span at least `per` × 1.015.
  *  3. Logged instants never go backwards.
- *  4. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
+ *  4. Requests do not go out at once, but a quarter of `per` / `calls` apart (5 ms at most; not where `per` is over 10 s, or
+ *     that would be under a millisecond): else the last of a burst is late each time by what the whole burst takes, here and at
+ *     the provider, and they stay a burst for ever.
+ *  5. The first `calls` requests make their connections and meet a provider that has only just begun to work, so they may
  *     arrive later than they went out by more than the margin: each counts from when as many answers had come, and until
  *     then as a quarter of `per` late, which is also the most that it is put off by.
  */
@@ -56,9 +59,19 @@ export function slackOf(perMs: number): number {
 /** How much of the window the first requests may arrive late by. */
 export const LATE = 0.25;
 
+const LONGEST_GAP_MS = 5;
+const LONGEST_GAPPED_MS = 10_000;
+
+/** How far apart the requests of a window that is not smooth go out at least (ms). */
+function gapOf({ calls, perMs }: WindowLimit): number {
+  const gap = Math.min(perMs / calls / 4, LONGEST_GAP_MS);
+  return gap < 1 || perMs > LONGEST_GAPPED_MS ? 0 : gap;
+}
+
 export class LocalWindow implements PaceWindow {
   readonly perMs: number;
   readonly #calls: number;
+  readonly #isSmooth: boolean;
   readonly #spacing: number;
   readonly #slack: number;
   readonly #log: number[] = [];
@@ -73,7 +86,8 @@ export class LocalWindow implements PaceWindow {
     this.perMs = limit.perMs;
     this.#calls = limit.calls;
     this.#slack = slackOf(limit.perMs);
-    this.#spacing = limit.smooth ? (limit.perMs / limit.calls) * MARGIN : 0;
+    this.#isSmooth = limit.smooth;
+    this.#spacing = limit.smooth ? (limit.perMs / limit.calls) * MARGIN : gapOf(limit);
   }
 
   get allowedRate(): number {
@@ -109,7 +123,7 @@ export class LocalWindow implements PaceWindow {
 
   arrived(now: number): void {
     const at = this.#arrived;
-    if (this.#spacing > 0 || at >= this.#calls || at >= this.#dispatched) return;
+    if (this.#isSmooth || at >= this.#calls || at >= this.#dispatched) return;
     this.#arrived++;
     const logged = this.#log[at] ?? now;
     this.#log[at] = Math.max(logged, Math.min(now, logged + this.perMs * LATE));
@@ -122,7 +136,7 @@ export class LocalWindow implements PaceWindow {
     const before = this.#dispatched + this.#reserved - this.#calls;
     if (before < 0) return Number.NEGATIVE_INFINITY;
     // Calls that are spaced make no burst.
-    const isCold = this.#spacing === 0 && before < this.#calls && before >= this.#arrived;
+    const isCold = !this.#isSmooth && before < this.#calls && before >= this.#arrived;
     const late = isCold ? this.perMs * LATE : 0;
     return (this.#log[before % this.#calls] ?? Number.NEGATIVE_INFINITY) + late + this.perMs * MARGIN;
   }
