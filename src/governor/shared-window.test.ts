@@ -288,6 +288,25 @@ describe('limits that processes share', () => {
     60_000,
   );
 
+  verifies('PACE-SHARED-1', 'without a slot nobody goes, whatever the state says of when to ask again', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const rateState: RateState = {
+      ...createMemoryRateState(),
+      take: ({ now }) => {
+        asked++;
+        return { slots: [], spare: 0, nextAt: now - 5 };
+      },
+    };
+    const account = accountWith({ rate: [{ calls: 5, per: '1s' }] });
+    const governor = governorOn(clock, { rateState });
+    void workOff({ clock, log: [], governor, account }, { calls: 1, pool: 1 });
+    await clock.advance(1_000);
+    expect(governor.snapshot()[0]).toMatchObject({ waiting: 1 });
+    expect(asked).toBeGreaterThan(10);
+    expect(asked).toBeLessThan(120);
+  });
+
   it('a state that fails refuses those who wait with its error, and is asked again later', async () => {
     const clock = new VirtualClock();
     let broken = true;
