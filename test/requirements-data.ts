@@ -138,6 +138,8 @@ export const REQUIREMENTS = {
 
   // 30-calls: delivery that knows what it does not know
   'INTENT-1': 'An intent is durable before a write without provider idempotency goes out, and is never sent twice.',
+  'INTENT-UNSENT-1':
+    'A write whose intent is durable and whose request never went out, since its run was stopped, is in no doubt.',
   'INTENT-SITE-1':
     'On a resume, a write whose place is recorded or intended with another input ends the run and is not sent.',
   'INTENT-SITE-2':
@@ -278,6 +280,8 @@ export const REQUIREMENTS = {
     'creditsPerDay is what all runs and processes of a workspace spend in one UTC day: all of it, and not a credit more.',
   'BUDGET-SHARED-1': 'Processes that work on runs of one tree draw on one limit, that of its root.',
   'BUDGET-UNKNOWN-1': 'What a write in doubt may have cost is shown as unknown until somebody says what became of it.',
+  'BUDGET-LOST-1':
+    'What a call whose answer was lost may have cost counts as spent, unless it is sent again under its key, and is shown as unknown.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',

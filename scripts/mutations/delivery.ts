@@ -270,6 +270,13 @@ export const DELIVERY: readonly Mutation[] = [
     why: 'a rerun that another was made beside looks at the old family for ever',
   },
   {
+    breaks: ['INTENT-UNSENT-1'],
+    file: 'call/deliver.ts',
+    from: 'await retract().catch(() => {});',
+    to: '',
+    why: 'Ctrl-C leaves a message in doubt that was never sent',
+  },
+  {
     breaks: ['RERUN-WRITE-4'],
     file: 'call/intent.ts',
     from: 'if (isKept !== true) throw overtaken(run);',
@@ -338,6 +345,13 @@ export const DELIVERY: readonly Mutation[] = [
     from: 'if (!call.inherited && mayBeMade(',
     to: 'if (mayBeMade(',
     why: 'a doubt that a rerun inherited can never be said to be not done',
+  },
+  {
+    breaks: ['RERUN-WRITE-3'],
+    file: 'call/execute.ts',
+    from: ' || receiptId === null) return undefined;',
+    to: ') return undefined;',
+    why: 'of a batch, a doubt that a rerun inherited counts as sent by it once it was looked at',
   },
   {
     breaks: ['ERROR-UNAVAILABLE-1'],

@@ -78,17 +78,22 @@ function loadOf({ of: tool, effect }: BatchLoad, members: readonly Member[]): Ba
  * One permit for all, with the credits of all reserved. Where the budget has no room for all of them, as many go out as do
  * fit, and the others ask for a permit of their own: none waits, or is refused, for what its neighbours may cost.
  */
-async function permit(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<Permit> {
+async function permit(
+  run: CallRun,
+  load: BatchLoad,
+  { so, reserved }: { readonly so: Tries | undefined; readonly reserved: boolean },
+): Promise<Permit> {
   load.refusals = so?.refusals ?? 0;
-  const isBound = load.isBound(so);
+  // What was reserved for all of them is for all of them.
+  const isBound = load.isBound(so) || reserved;
   for (;;) {
-    const { limit, settled, reserved } = run.budget.snapshot();
-    const room = limit === null ? 0 : roomFor(load.of, limit - settled - reserved);
+    const { limit, settled, reserved: held } = run.budget.snapshot();
+    const room = limit === null ? 0 : roomFor(load.of, limit - settled - held);
     if (room > 0 && !isBound) shrink(run, load, { room, so });
     const [first] = load.members;
     if (first === undefined) throw new Halted('nobody waits for this batch any more');
     try {
-      return withoutTheGone(run, await permitOf(run, load, first), { load, so });
+      return withoutTheGone(run, await permitOf(run, load, { first, reserved }), { load, so });
     } catch (error) {
       if (!(error instanceof OutOfCreditsError) || load.members.length === 1 || isBound) throw error;
       // At least one asks, so that the error is that of a single call.
@@ -122,7 +127,11 @@ function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
   return maxCredits <= 0 ? 0 : Math.floor(Math.round(credits * 1e6) / Math.round(maxCredits * 1e6));
 }
 
-async function permitOf(run: CallRun, { of, tool, members }: BatchLoad, { asked }: Member): Promise<Permit> {
+async function permitOf(
+  run: CallRun,
+  { of, tool, members }: BatchLoad,
+  { first: { asked }, reserved }: { readonly first: Member; readonly reserved: boolean },
+): Promise<Permit> {
   run.assertGoing();
   const isParkable = members.every(({ asked: { place } }) => place.datasetNo !== 0);
   try {
@@ -131,6 +140,7 @@ async function permitOf(run: CallRun, { of, tool, members }: BatchLoad, { asked 
       runId: run.runId,
       maxCredits: members.length * of.maxCredits,
       budget: run.budget,
+      reserved,
       signal: run.halt,
       rowWaitMs: isParkable ? ROW_WAIT_MS : undefined,
       unlimited: tool.isFunction,

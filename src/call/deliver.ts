@@ -38,8 +38,12 @@ export interface Cargo {
 
 /** How operations of one kind get their permit, their key and their record. */
 export interface Carrier<Of extends Cargo> {
-  /** A slot of the provider's limits, with the credits reserved; synchronous where nothing limits. */
-  permit(run: CallRun, cargo: Of, so: Tries | undefined): Permit | Promise<Permit>;
+  /** A slot of the provider's limits, with the credits reserved (by the try before it, `reserved`); synchronous where nothing limits. */
+  permit(
+    run: CallRun,
+    cargo: Of,
+    how: { readonly so: Tries | undefined; readonly reserved: boolean },
+  ): Permit | Promise<Permit>;
   operationKey(run: CallRun, cargo: Of, refusals: number): string;
   /** Makes it durable that the operation goes out now; undefined where a later attempt need not know. */
   announce(run: CallRun, cargo: Of, so: Tries | undefined): Promise<void> | undefined;
@@ -78,9 +82,12 @@ export function deliveryBy<Of extends Cargo>(
     // An operation that is answered at its first try, as most are, needs none of it.
     let so = before;
     let isFirst = true;
+    // Of a try that may have been charged: what is sent again under its key is charged once.
+    let lost: Permit | undefined;
     for (;;) {
-      const asked = carrier.permit(run, cargo, so);
+      const asked = permitAfter(run, cargo, { carrier, so, lost });
       const permit = asked instanceof Promise ? await asked : asked;
+      lost = undefined;
       if (isFirst) run.retries.called();
       isFirst = false;
       const { pacedMs } = permit;
@@ -88,7 +95,8 @@ export function deliveryBy<Of extends Cargo>(
       run.timed(tool.id, 'pace', pacedMs);
       const refusals = so === undefined ? 0 : so.refusals;
       const announced = carrier.announce(run, cargo, so);
-      if (announced !== undefined) await heldFor(run, permit, announced);
+      if (announced !== undefined)
+        await heldFor(run, permit, { announced, retract: () => retract(run, cargo, { carrier, so }) });
       const secretChanges = run.rereads.changes;
       const sentAt = clock.monotonic();
       const delivered = await transport.send({
@@ -107,25 +115,82 @@ export function deliveryBy<Of extends Cargo>(
         permit.settle({ ending: 'answered', credits: 'later', latencyMs });
         return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
       }
-      // An ambiguous ending may have been charged; the read that is sent again under its key is charged once.
-      permit.settle({ ending: delivered.ending, credits: 0, headers: delivered.headers, latencyMs });
+      const mayCost = mayBeCharged(delivered);
+      permit.settle({
+        ending: delivered.ending,
+        credits: mayCost ? 'later' : 0,
+        headers: delivered.headers,
+        latencyMs,
+      });
       so ??= triesAfter({ tries: 0, refusals: 0 });
-      const failure = await failedTry(run, cargo, { carrier, so, delivered, secretChanges });
-      if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
-      run.assertGoing();
+      try {
+        const failure = await failedTry(run, cargo, { carrier, so, delivered, secretChanges });
+        if (failure !== undefined)
+          return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
+        run.assertGoing();
+        if (mayCost && tool.sendsIdempotencyKey) lost = permit;
+      } finally {
+        if (lost === undefined) permit.charge('unknown');
+      }
     }
   };
 }
 
-/** A permit is given back where the record of its operation cannot be made, or the run ends meanwhile. */
-async function heldFor(run: CallRun, permit: Permit, announced: Promise<void>): Promise<void> {
+/** The permit of the next try, which takes over the credits of one that may have been charged. */
+function permitAfter<Of extends Cargo>(
+  run: CallRun,
+  cargo: Of,
+  of: { readonly carrier: Carrier<Of>; readonly so: Tries | undefined; readonly lost: Permit | undefined },
+): Permit | Promise<Permit> {
+  const { carrier, so, lost } = of;
+  if (lost === undefined) return carrier.permit(run, cargo, { so, reserved: false });
+  return takenOver(lost, async () => carrier.permit(run, cargo, { so, reserved: true }));
+}
+
+async function takenOver(lost: Permit, next: () => Promise<Permit>): Promise<Permit> {
+  try {
+    const permit = await next();
+    lost.handOver();
+    return permit;
+  } finally {
+    lost.charge('unknown');
+  }
+}
+
+/** Its request went out, and no answer says that it was not done: a status of 500 and more is one. */
+function mayBeCharged({ ending, status }: Failure): boolean {
+  return ending === 'inProgress' || (ending === 'ambiguous' && (status === undefined || status < 500));
+}
+
+/** A permit is given back where the record of its operation cannot be made, or the run ends meanwhile: then it did not go out. */
+async function heldFor(
+  run: CallRun,
+  permit: Permit,
+  { announced, retract }: { readonly announced: Promise<void>; readonly retract: () => Promise<void> },
+): Promise<void> {
   try {
     await announced;
-    run.assertGoing();
+    try {
+      run.assertGoing();
+    } catch (error) {
+      // Where that cannot be written any more, it stays in doubt: somebody has to say that it was not done.
+      await retract().catch(() => {});
+      throw error;
+    }
   } catch (error) {
     permit.release();
     throw error;
   }
+}
+
+/** The operation did not go out: a later attempt sends it. */
+function retract<Of extends Cargo>(
+  run: CallRun,
+  cargo: Of,
+  { carrier, so }: { readonly carrier: Carrier<Of>; readonly so: Tries | undefined },
+): Promise<void> {
+  const { counted: tries = 0, refusals = 0 } = so ?? {};
+  return carrier.keep(run, cargo, { state: 'retrying', tries, refusals, waitUntil: null });
 }
 
 /** Goes on counting and waiting where an earlier attempt stopped. */

@@ -86,12 +86,13 @@ function noteDoubt(run: CallRun, { scope, callId, label, tool, inputDigest }: Qu
  * has another key; and the intent of a write that was certainly not done leaves nothing in doubt, for a rerun either.
  */
 function afterFailure(run: CallRun, question: Question, ended: NotAnswered): OperationRecord | undefined {
-  const { refusals, failure, source } = ended;
+  const { refusals, failure, source, receiptId } = ended;
   const isKeyed = question.tool.sendsIdempotencyKey;
   const isIntended = question.site !== undefined && !isKeyed && source === 'live';
   if (failure.ending === 'ambiguous' && batchOf(question.tool) !== undefined) {
     // What may have been done with others goes out again with the same ones, as is on record, unless they were answered.
-    if (!(failure.error instanceof InDoubtError)) return undefined;
+    // A doubt without an answer is an earlier one: recorded anew, it would count as sent by this very run.
+    if (!(failure.error instanceof InDoubtError) || receiptId === null) return undefined;
     return operationOf(run, question, { state: 'intended', tries: 0, refusals, waitUntil: null });
   }
   if (isIntended ? failure.ending === 'ambiguous' : refusals === 0 || !isKeyed) return undefined;

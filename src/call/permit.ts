@@ -7,7 +7,11 @@ import type { Question } from './question.ts';
 export const ROW_WAIT_MS = 30_000;
 
 /** A slot of the provider's limits and the highest cost reserved; synchronous where nothing limits. */
-export function permitFor(run: CallRun, question: Question): Permit | Promise<Permit> {
+export function permitFor(
+  run: CallRun,
+  question: Question,
+  { reserved }: { readonly reserved: boolean },
+): Permit | Promise<Permit> {
   run.assertGoing();
   const { tool } = question;
   const permit = run.process.governor.permit({
@@ -15,6 +19,7 @@ export function permitFor(run: CallRun, question: Question): Permit | Promise<Pe
     runId: run.runId,
     maxCredits: tool.maxCredits,
     budget: run.budget,
+    reserved,
     signal: run.halt,
     rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,
     unlimited: tool.isFunction,

@@ -126,7 +126,7 @@ export class AccountGovernor implements PermitHolder {
   permitReleased(permit: GrantedPermit): void {
     this.#allowance.released(permit);
     if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
-    permit.budget?.release(permit.maxCredits);
+    permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
     if (this.#lanes.size > 0) this.#pump();
     else this.#rest();
   }
@@ -135,13 +135,14 @@ export class AccountGovernor implements PermitHolder {
     this.#allowance.ended(permit, outcome);
     this.#countEnding(permit, outcome);
     const { credits } = outcome;
-    if (credits === 'unknown') permit.budget?.settle(permit.maxCredits, credits);
-    else if (credits !== 'later') this.permitCharged(permit, credits);
+    // The try before it may have been charged, though this one was not.
+    const isCarried = permit.reserved && credits === 0 && outcome.ending !== 'answered';
+    if (credits !== 'later') this.permitCharged(permit, isCarried ? 'unknown' : credits);
     if (this.#lanes.size > 0) this.#pump();
   }
 
-  permitCharged(permit: GrantedPermit, credits: number): void {
-    this.#microCredits += Math.round(credits * 1e6);
+  permitCharged(permit: GrantedPermit, credits: number | 'unknown'): void {
+    if (credits !== 'unknown') this.#microCredits += Math.round(credits * 1e6);
     permit.budget?.settle(permit.maxCredits, credits);
   }
 
@@ -157,7 +158,7 @@ export class AccountGovernor implements PermitHolder {
     if (this.#lanes.size > 0 && !(unlimited && allowance.isGateIdle)) return undefined;
     const now = allowance.isTimeless ? 0 : this.#clock.monotonic();
     if (allowance.blockedUntil(now, unlimited) > now) return undefined;
-    if (request.budget !== undefined && request.budget.reserve(request.maxCredits) === 'wait') return undefined;
+    if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
     return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
   }
 
@@ -171,7 +172,7 @@ export class AccountGovernor implements PermitHolder {
         probe,
         resolve,
         reject,
-        credits: 'none',
+        credits: request.reserved === true ? 'held' : 'none',
         onAbort: undefined,
         lane: undefined,
         previous: undefined,
@@ -285,7 +286,8 @@ export class AccountGovernor implements PermitHolder {
     if (waiter.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
     waiter.reject(error);
     if (credits === 'queued') budget?.forget(waiter);
-    if (credits === 'held') budget?.release(maxCredits);
+    // What the try before it has reserved is that one's to charge.
+    if (credits === 'held' && waiter.request.reserved !== true) budget?.release(maxCredits);
     this.#pump();
   }
 

@@ -148,14 +148,16 @@ describe('budget', () => {
     expect(createBudget().snapshot().limit).toBe(null);
   });
 
-  it('what may have been charged stays unknown until it is resolved', () => {
+  verifies('BUDGET-LOST-1', 'what may have been charged is unknown, and counts as spent where it was sent now', () => {
     const budget = createBudget({ limit: 10, unknown: 2 });
     budget.reserve(3);
     budget.settle(3, 'unknown');
-    expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 0, unknown: 5 });
-    budget.resolveUnknown(3, 1);
-    budget.resolveUnknown(2, 0);
-    expect(budget.snapshot()).toMatchObject({ settled: 1, unknown: 0 });
+    expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 3, unknown: 5 });
+    expect(budget.reserve(7)).toBe('reserved');
+    budget.settle(7, 0);
+    expect(() => budget.reserve(8)).toThrow('Out of credits');
+    budget.resolveUnknown(2, 1);
+    expect(budget.snapshot()).toMatchObject({ settled: 4, unknown: 3 });
   });
 
   verifies('BUDGET-TREE-1', 'a run also draws on the budget around it, which refuses in its own name', () => {

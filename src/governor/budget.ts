@@ -13,7 +13,8 @@ import type { CreditLedger } from './credit-ledger.ts';
  *     own maximum exceeds the limit. The order among those who wait is that of arrival.
  *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
  *  4. What a dead attempt had reserved is unknown: shown, and not held against the limit, because the operation that it
- *     stands for reserves again when it is sent again.
+ *     stands for reserves again when it is sent again. What this one has sent and lost the answer to is unknown as well, but
+ *     counts as spent, since it may be: a limit holds whatever becomes of answers.
  *  5. What a dead attempt has bought and not settled is owed: it counts as reserved until its call takes it up, whatever the
  *     limit. Where only that is in the way of others for `OWED_GRACE_MS`, nobody asks for it any more: it counts as spent.
  *  6. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
@@ -27,7 +28,7 @@ export interface Budget {
   reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait';
   /** Takes a queued waiter out; harmless where it isn't in. */
   forget(waiter: CreditWaiter): void;
-  /** `credits`, the real cost, takes the place of the reservation; 'unknown' where nobody can tell yet. */
+  /** `credits`, the real cost, takes the place of the reservation; 'unknown', which counts as all of it, where nobody can tell. */
   settle(maxCredits: number, credits: number | 'unknown'): void;
   /** Gives back a reservation of a call that never went out. */
   release(maxCredits: number): void;
@@ -158,7 +159,7 @@ class CreditBudget implements Budget {
   settle(maxCredits: number, credits: number | 'unknown'): void {
     const max = micro(maxCredits);
     for (const budget of this.#chain) {
-      budget.#count(max, credits === 'unknown' ? 0 : micro(credits));
+      budget.#count(max, credits === 'unknown' ? max : micro(credits));
       if (credits === 'unknown') budget.#unknown += max;
     }
     this.#admitAll();

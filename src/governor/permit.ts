@@ -9,6 +9,8 @@ export interface PermitRequest {
   /** The highest possible cost of the operation, in credits. */
   readonly maxCredits: number;
   readonly budget?: Budget | undefined;
+  /** The credits are reserved already, by the try before this one, which hands them over once this permit is granted. */
+  readonly reserved?: boolean | undefined;
   /** Leaves the queue when it is aborted; the promise rejects with its reason. */
   readonly signal?: AbortSignal | undefined;
   /** For a caller that can park: a known wait beyond it, in milliseconds, and within `providerMaxWait` rejects with LongWait. */
@@ -44,8 +46,10 @@ export interface Permit {
   /** The request goes out now. Call it in the same turn of the event loop as the transport. */
   dispatched(): void;
   settle(outcome: PermitOutcome): void;
-  /** The real cost of an operation that was settled with 'later'; once, and only then. */
-  charge(credits: number): void;
+  /** The real cost of an operation that was settled with 'later', or that nobody can tell it; once, and only then. */
+  charge(credits: number | 'unknown'): void;
+  /** What was settled with 'later' is the next try's to charge, whose permit was asked for as `reserved`. */
+  handOver(): void;
   /** The operation never went out: slot and credits are given back. */
   release(): void;
 }
@@ -54,7 +58,7 @@ export interface Permit {
 export interface PermitHolder {
   permitDispatched(permit: GrantedPermit): void;
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void;
-  permitCharged(permit: GrantedPermit, credits: number): void;
+  permitCharged(permit: GrantedPermit, credits: number | 'unknown'): void;
   permitReleased(permit: GrantedPermit): void;
 }
 
@@ -65,6 +69,8 @@ export class GrantedPermit implements Permit {
   readonly holder: PermitHolder;
   readonly budget: Budget | undefined;
   readonly maxCredits: number;
+  /** Its credits come from a try that may have been charged. */
+  readonly reserved: boolean;
   readonly waitedMs: number;
   readonly pacedMs: number;
   readonly probe: boolean;
@@ -87,6 +93,7 @@ export class GrantedPermit implements Permit {
     this.holder = holder;
     this.budget = request.budget;
     this.maxCredits = request.maxCredits;
+    this.reserved = request.reserved === true;
     this.waitedMs = grant.waitedMs;
     this.pacedMs = grant.pacedMs;
     this.probe = grant.probe;
@@ -113,10 +120,14 @@ export class GrantedPermit implements Permit {
     this.holder.permitSettled(this, outcome);
   }
 
-  charge(credits: number): void {
+  charge(credits: number | 'unknown'): void {
     if (!this.#owing) return;
     this.#owing = false;
     this.holder.permitCharged(this, credits);
+  }
+
+  handOver(): void {
+    this.#owing = false;
   }
 
   release(): void {

@@ -3,6 +3,7 @@ import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
+import { lostCredits } from './lost-answers.ts';
 import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
@@ -104,6 +105,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
   const doubts = await doubtsOf(source, run);
+  const lost = sum((calls) => calls.failed) === 0 ? 0 : await lostCredits(source, run);
   const waiting = await waitingOf(source, run, doubts);
   return {
     run: runJson(run, statusIn(source, run)),
@@ -123,7 +125,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     credits: {
       reserved: live?.reserved ?? 0,
       settled: rounded(sum((calls) => calls.credits)),
-      unknown: rounded(doubts.credits),
+      unknown: rounded(doubts.credits + lost),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
     inDoubt: doubts.operations.length,

@@ -8,7 +8,7 @@ import {
 } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { queuedRerun, rerun } from '../harness/rerun.ts';
-import { batchedTool, countedTool, latch } from '../harness/tools.ts';
+import { batchedTool, countedTool, endsAs, latch } from '../harness/tools.ts';
 import { attempt, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -256,6 +256,39 @@ describe('a write of a run that has reruns', () => {
     await retryFailed(last, one.run.id);
     expect([asked().length, await codes(last, one.run.no)]).toEqual([5, ['WRITE_ALREADY_DONE']]);
   });
+
+  for (const isBatched of [false, true])
+    verifies(
+      ['RERUN-WRITE-3', 'RERUN-DOUBT-1'],
+      `that reruns only have in doubt can be said to be not done, and is sent by nobody before${isBatched ? ', in a batch' : ''}`,
+      async () => {
+        let isLost = true;
+        const answered = (): string => {
+          if (isLost) throw endsAs('ambiguous');
+          return 'ok';
+        };
+        const parts = { id: 'acme.send', effect: 'write' } as const;
+        const { tool, sent } = isBatched
+          ? batchedTool({ ...parts, maxSize: 2 }, (inputs) => inputs.map(answered))
+          : countedTool(parts, answered);
+        const workspace = await openTest(testFolder(), { tools: [tool] });
+        const { run: source } = await runPlay(workspace, PLAY.replace('concurrency: 1', 'concurrency: 4'));
+        isLost = false;
+        const before = sent.length;
+        const reruns = [];
+        for (const how of [{}, {}, { resend: true }, { refresh: ['acme.send'] }]) {
+          const { run } = await rerun(workspace, source, { failed: true, ...how });
+          expect(await codes(workspace, run.no)).toEqual(Array(4).fill('IN_DOUBT'));
+          reruns.push(run);
+        }
+        expect(sent).toHaveLength(before);
+        const call = await doubtOf(workspace, source);
+        const runs = [source, ...reruns];
+        for (const run of runs) await resolveOperation(workspace, run, { call, as: 'notDone', data: null });
+        for (const run of runs.slice(0, 3)) await retryFailed(workspace, run.id);
+        expect(sent).toHaveLength(before + 1);
+      },
+    );
 
   verifies('RERUN-WRITE-3', 'that was said to be not done in two reruns at once is sent by one', async () => {
     const { later, run, asked } = await killed();

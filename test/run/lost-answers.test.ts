@@ -1,0 +1,81 @@
+import { describe, expect } from 'vitest';
+import { runReport } from '../../src/report/index.ts';
+import { existingRun, reportSource, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import { batchedTool, countedTool, endsAs } from '../harness/tools.ts';
+import { attempt, runPlay, testWorkspace } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+const ROWS = `async (ctx, input) => {
+  const ds = await ctx.dataset('rows', Array.from({ length: input.rows }, (_, n) => ({ n })), { key: 'n' })
+    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
+    .run({ concurrency: 16 });
+  return (await ds.materialize()).length;
+}`;
+const KEYED = { idempotency: { header: 'Idempotency-Key' } };
+const order = (maxCredits: number) => ({ input: { rows: 200 }, maxCredits });
+
+async function shown(workspace: Workspace, runId: string) {
+  const { credits } = await runReport(reportSource(workspace), await existingRun(workspace, runId));
+  return credits;
+}
+
+/** A provider that does and charges all, and loses every third answer. */
+function losing(parts: object) {
+  let asked = 0;
+  const found = countedTool({ maxTries: 3, ...parts }, async ({ n }) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (++asked % 3 === 0) throw endsAs('ambiguous');
+    return n;
+  });
+  const charged = (): number => {
+    const keys = found.sent.map(({ operationKey }) => operationKey);
+    return 'idempotency' in parts ? new Set(keys).size : keys.length;
+  };
+  return { ...found, charged };
+}
+
+describe('answers that are lost', () => {
+  verifies('BUDGET-LOST-1', 'never take a run over its limit, with a key nor without', async () => {
+    for (const parts of [{}, KEYED]) {
+      const { tool, charged } = losing(parts);
+      const workspace = await testWorkspace({ tools: [tool] });
+      const { code, run } = await runPlay(workspace, ROWS, order(40));
+      const { settled, unknown } = await shown(workspace, run.id);
+      expect(code).toBe('OUT_OF_CREDITS');
+      expect(charged()).toBeLessThanOrEqual(40);
+      // With a key all of it is used: what is sent again is charged once.
+      if (parts === KEYED) expect([charged(), settled + unknown]).toEqual([40, 40]);
+      expect(charged()).toBeGreaterThanOrEqual(settled);
+    }
+  });
+
+  verifies('BUDGET-LOST-1', 'are shown as unknown where no try brought one, until a retry does', async () => {
+    let isLost = true;
+    const { tool, sent } = countedTool({ maxTries: 2, ...KEYED }, ({ n }) => {
+      if (isLost && n % 4 === 0) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { run } = await runPlay(workspace, ROWS, { input: { rows: 20 } });
+    expect(await shown(workspace, run.id)).toMatchObject({ settled: 15, unknown: 5 });
+    isLost = false;
+    await resumeOptions(workspace, await existingRun(workspace, run.id), { retryFailed: true });
+    await attempt(workspace, run.id);
+    expect(await shown(workspace, run.id)).toMatchObject({ settled: 20, unknown: 0 });
+    expect(new Set(sent.map(({ operationKey }) => operationKey)).size).toBe(20);
+  });
+
+  verifies('BUDGET-LOST-1', 'of a batch count for all of its members', async () => {
+    let asked = 0;
+    const { tool, sent } = batchedTool({ maxSize: 4, maxTries: 3, ...KEYED }, async (inputs) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (++asked % 3 === 0) throw endsAs('ambiguous');
+      return inputs.map(({ n }) => n);
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { code } = await runPlay(workspace, ROWS, order(42));
+    expect(code).toBe('OUT_OF_CREDITS');
+    const charged = new Map(sent.map(({ operationKey, inputs }) => [operationKey, inputs.length]));
+    expect([...charged.values()].reduce((sum, size) => sum + size, 0)).toBe(42);
+  });
+});
