@@ -4,6 +4,7 @@ import { CALL } from './mutations/call.ts';
 import { CHAOS } from './mutations/chaos.ts';
 import { DATA } from './mutations/data.ts';
 import { DELIVERY } from './mutations/delivery.ts';
+import { FAMILY } from './mutations/family.ts';
 import { LIMITS } from './mutations/limits.ts';
 import { PLAN } from './mutations/plan.ts';
 import { PLAY } from './mutations/play.ts';
@@ -21,6 +22,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...CHAOS,
   ...DATA,
   ...DELIVERY,
+  ...FAMILY,
   ...LIMITS,
   ...PLAN,
   ...PLAY,

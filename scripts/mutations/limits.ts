@@ -41,7 +41,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/deliver.ts',
-    from: 'if (mayCost && tool.sendsIdempotencyKey) lost = permit;',
+    from: 'if (mayCost && cargo.tool.sendsIdempotencyKey) lost = permit;',
     to: '',
     why: 'a call that is sent again under its key needs its credits twice',
   },

@@ -6,6 +6,7 @@ import type { OperationRecord } from '../store/index.ts';
 import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
+import { mayBeCharged, takenOver } from './lost-try.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, retryDecision } from './retry.ts';
@@ -85,7 +86,9 @@ export function deliveryBy<Of extends Cargo>(
     // Of a try that may have been charged: what is sent again under its key is charged once.
     let lost: Permit | undefined;
     for (;;) {
-      const asked = permitAfter(run, cargo, { carrier, so, lost });
+      const how = { so, reserved: lost !== undefined };
+      const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
+      const asked = lost === undefined ? next() : takenOver(lost, next);
       const permit = asked instanceof Promise ? await asked : asked;
       lost = undefined;
       if (isFirst) run.retries.called();
@@ -115,51 +118,36 @@ export function deliveryBy<Of extends Cargo>(
         permit.settle({ ending: 'answered', credits: 'later', latencyMs });
         return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
       }
-      const mayCost = mayBeCharged(delivered);
-      permit.settle({
-        ending: delivered.ending,
-        credits: mayCost ? 'later' : 0,
-        headers: delivered.headers,
-        latencyMs,
-      });
       so ??= triesAfter({ tries: 0, refusals: 0 });
-      try {
-        const failure = await failedTry(run, cargo, { carrier, so, delivered, secretChanges });
-        if (failure !== undefined)
-          return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
-        run.assertGoing();
-        if (mayCost && tool.sendsIdempotencyKey) lost = permit;
-      } finally {
-        if (lost === undefined) permit.charge('unknown');
-      }
+      const { failure, lost: kept } = await unanswered(run, cargo, {
+        ...{ carrier, so, delivered, secretChanges },
+        ...{ permit, latencyMs },
+      });
+      if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
+      lost = kept;
     }
   };
 }
 
-/** The permit of the next try, which takes over the credits of one that may have been charged. */
-function permitAfter<Of extends Cargo>(
+/** What becomes of a try without an answer: the failure that ends its operation, or the permit whose credits the next one takes over. */
+async function unanswered<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
-  of: { readonly carrier: Carrier<Of>; readonly so: Tries | undefined; readonly lost: Permit | undefined },
-): Permit | Promise<Permit> {
-  const { carrier, so, lost } = of;
-  if (lost === undefined) return carrier.permit(run, cargo, { so, reserved: false });
-  return takenOver(lost, async () => carrier.permit(run, cargo, { so, reserved: true }));
-}
-
-async function takenOver(lost: Permit, next: () => Promise<Permit>): Promise<Permit> {
+  { permit, latencyMs, ...tried }: FailedTry<Of> & { readonly permit: Permit; readonly latencyMs: number },
+): Promise<{ readonly failure?: Failure | undefined; readonly lost?: Permit | undefined }> {
+  const { ending, headers } = tried.delivered;
+  const mayCost = mayBeCharged(tried.delivered);
+  permit.settle({ ending, credits: mayCost ? 'later' : 0, headers, latencyMs });
+  let lost: Permit | undefined;
   try {
-    const permit = await next();
-    lost.handOver();
-    return permit;
+    const failure = await failedTry(run, cargo, tried);
+    if (failure !== undefined) return { failure };
+    run.assertGoing();
+    if (mayCost && cargo.tool.sendsIdempotencyKey) lost = permit;
+    return { lost };
   } finally {
-    lost.charge('unknown');
+    if (lost === undefined) permit.charge('unknown');
   }
-}
-
-/** Its request went out, and no answer says that it was not done: a status of 500 and more is one. */
-function mayBeCharged({ ending, status }: Failure): boolean {
-  return ending === 'inProgress' || (ending === 'ambiguous' && (status === undefined || status < 500));
 }
 
 /** A permit is given back where the record of its operation cannot be made, or the run ends meanwhile: then it did not go out. */

@@ -136,8 +136,7 @@ export class AccountGovernor implements PermitHolder {
     this.#countEnding(permit, outcome);
     const { credits } = outcome;
     // The try before it may have been charged, though this one was not.
-    const isCarried = permit.reserved && credits === 0 && outcome.ending !== 'answered';
-    if (credits !== 'later') this.permitCharged(permit, isCarried ? 'unknown' : credits);
+    if (credits !== 'later') this.permitCharged(permit, permit.reserved && credits === 0 ? 'unknown' : credits);
     if (this.#lanes.size > 0) this.#pump();
   }
 
@@ -286,7 +285,6 @@ export class AccountGovernor implements PermitHolder {
     if (waiter.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
     waiter.reject(error);
     if (credits === 'queued') budget?.forget(waiter);
-    // What the try before it has reserved is that one's to charge.
     if (credits === 'held' && waiter.request.reserved !== true) budget?.release(maxCredits);
     this.#pump();
   }

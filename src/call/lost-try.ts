@@ -1,0 +1,21 @@
+import type { Permit } from '../governor/index.ts';
+import type { Failure } from '../tool/index.ts';
+
+/** True where a request went out and nothing says that it was not done, as a status of 500 and more does. */
+export function mayBeCharged({ ending, status }: Failure): boolean {
+  return ending === 'inProgress' || (ending === 'ambiguous' && (status === undefined || status < 500));
+}
+
+/**
+ * The permit of the next try, which takes over the credits of one that may have been charged: what is sent again under its key
+ * is charged once. Where there is none, the lost try counts as spent.
+ */
+export async function takenOver(lost: Permit, next: () => Permit | Promise<Permit>): Promise<Permit> {
+  try {
+    const permit = await next();
+    lost.handOver();
+    return permit;
+  } finally {
+    lost.charge('unknown');
+  }
+}
