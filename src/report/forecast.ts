@@ -16,6 +16,8 @@ export interface Later {
   readonly fresh: readonly boolean[];
 }
 
+/** How far from what a pool shows on average a sample of it may lie. */
+const SIGMAS = 2;
 const FEW = 20;
 
 /** The rows of a pilot that did what these do: those whose answer somebody else bought apart, where there were any. */
@@ -60,9 +62,18 @@ export function freshAmong(calls: number, fresh: readonly boolean[], keeps: bool
   const inPool = keeps ? drawn(asked + calls) - drawn(asked) : drawn(calls);
   const half = Math.floor(asked / 2);
   const seen = fresh.slice(0, half).filter(Boolean).length;
-  const [ifEven, ifPool] = [(distinct * half) / asked, drawn(half)];
+  const ifEven = (distinct * half) / asked;
+  // Of a pool as many by chance that it may well be one: else the few calls of a pilot make half of its pool look endless.
+  const within = drawn(half) - SIGMAS * spreadOf(half, pool);
+  const ifPool = within > ifEven ? within : drawn(half);
   const share = ifPool - ifEven < 1e-9 ? 0 : Math.min(1, Math.max(0, (seen - ifEven) / (ifPool - ifEven)));
   return share * inPool + (1 - share) * evenly;
+}
+
+/** Standard deviation of how many different ones so many draws of a pool show. */
+function spreadOf(draws: number, pool: number): number {
+  const each = draws / pool;
+  return Math.sqrt(Math.max(0, pool * (Math.exp(-each) - (1 + each) * Math.exp(-2 * each))));
 }
 
 /** Size of the pool of which so many draws show so many different ones. */
