@@ -33,6 +33,13 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-LOST-1'],
+    file: 'governor/lanes.ts',
+    from: 'maxCredits === 0 || reserved === true',
+    to: 'maxCredits === 0',
+    why: 'a call that has its credits waits behind those that wait for them, for ever',
+  },
+  {
+    breaks: ['BUDGET-LOST-1'],
     file: 'call/deliver.ts',
     from: "credits: mayCost ? 'later' : 0,",
     to: 'credits: 0,',

@@ -8,8 +8,8 @@ import type { Lane, Waiter } from './waiter.ts';
  * Invariants
  *  1. A lane is here exactly while it holds a waiter; it takes turns exactly while it is also not held.
  *  2. Inside a lane the order is that of arrival. A waiter that is aborted leaves without a trace.
- *  3. Calls that cost nothing have a lane of their own: they need not wait behind what waits for credits, since what ends
- *     by them (a job that is polled) is what those credits come from.
+ *  3. Calls that cost nothing, or have their credits already, have a lane of their own: they need not wait behind what waits for
+ *     credits, since what ends by them (a job that is polled, a try whose answer was lost) is what those credits come from.
  *  4. After its turn a lane goes behind all lanes that wait: n waiting runs get a slot each out of any n.
  */
 export class Lanes {
@@ -27,7 +27,8 @@ export class Lanes {
   }
 
   add(waiter: Waiter): void {
-    const name = nameOf(waiter.runId, waiter.request.maxCredits === 0);
+    const { maxCredits, reserved } = waiter.request;
+    const name = nameOf(waiter.runId, maxCredits === 0 || reserved === true);
     let lane = this.#byName.get(name);
     if (lane === undefined) {
       lane = { name, runId: waiter.runId, first: waiter, last: waiter, size: 1, held: false };
