@@ -542,6 +542,8 @@ export const REQUIREMENTS = {
     'A split that throws, or leaves out a member, is a contract error of each member: money and answer stay.',
   'BATCH-OUTCOMES-1':
     'A member that the answer refuses ends by itself: rejected, asked again under the next key, or in doubt; nobody else is given its answer.',
+  'BATCH-DOUBT-2':
+    'A write that a batch answered with nobody knowing whether it was done is in doubt, also where the process died before it could say so.',
   'BATCH-FAILED-1':
     "A batch that fails is each member's failure, tried again as a single call is, and never the dataset's.",
   'BATCH-SAME-1':

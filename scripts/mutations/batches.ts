@@ -4,6 +4,13 @@ import type { Mutation } from '../mutation.ts';
 /** Questions that go out together. */
 export const BATCHES: readonly Mutation[] = [
   {
+    breaks: ['BATCH-DOUBT-2'],
+    file: 'call/acquire.ts',
+    from: "if (failure.ending !== 'ambiguous' || !tool.sendsIdempotencyKey) return write(run, question);",
+    to: 'return write(run, question);',
+    why: 'a message that may be out is sent again with others after a kill',
+  },
+  {
     breaks: ['BATCH-GATHER-1'],
     file: 'call/batches.ts',
     from: 'if (gathered.members.length >= of.maxSize) this.#send(gathered);',
