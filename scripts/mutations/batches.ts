@@ -5,9 +5,9 @@ import type { Mutation } from '../mutation.ts';
 export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-DOUBT-2'],
-    file: 'call/acquire.ts',
-    from: "if (failure.ending !== 'ambiguous' || !tool.sendsIdempotencyKey) return write(run, question);",
-    to: 'return write(run, question);',
+    file: 'call/write.ts',
+    from: "if (before.state === 'retrying' && unsure?.failure.ending === 'ambiguous') throw partInDoubt(question, unsure);",
+    to: '',
     why: 'a message that may be out is sent again with others after a kill',
   },
   {

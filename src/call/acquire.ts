@@ -6,7 +6,7 @@ import { begun, buy } from './buy.ts';
 import type { Shared } from './claims.ts';
 import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import type { CallRun } from './env.ts';
-import { type CallFailure, doubtError, thawError } from './failure.ts';
+import { thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { endJob, ongoingJob } from './job.ts';
 import type { Paid } from './journal.ts';
@@ -98,27 +98,15 @@ async function settlePart(run: CallRun, question: Question, paid: Paid): Promise
     begun(run, question);
     return { ...found, reading };
   } catch (error) {
-    if (error instanceof MemberFailed) return unansweredPart(run, question, { failure: error.failure, paid });
+    if (error instanceof MemberFailed) {
+      if (question.site === undefined) return ask(run, question);
+      return write(run, question, { failure: error.failure, receiptId: paid.receipt.id });
+    }
     if (!(error instanceof ContractBroken)) throw error;
     // Whoever finishes the call says what is wrong with it.
     begun(run, question);
     return found;
   }
-}
-
-/** With others it would go out under another key, and nothing protect it from being done twice. */
-function unansweredPart(
-  run: CallRun,
-  question: Question,
-  { failure, paid }: { readonly failure: CallFailure; readonly paid: Paid },
-): Promise<Found> {
-  const { site, tool } = question;
-  if (site === undefined) return ask(run, question);
-  if (failure.ending !== 'ambiguous' || !tool.sendsIdempotencyKey) return write(run, question);
-  begun(run, question);
-  const error = doubtError(question, `${failure.message}.`);
-  const facts = { tries: 1, refusals: 0, durationMs: 0, source: 'live', receiptId: paid.receipt.id } as const;
-  throw new NotAnswered({ ...failure, error }, facts);
 }
 
 function ask(run: CallRun, question: Question): Promise<Found> {

@@ -3,7 +3,7 @@ import type { OperationRecord } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import { begun, buy, isSentAlone } from './buy.ts';
 import type { CallRun } from './env.ts';
-import { doubtError } from './failure.ts';
+import { type CallFailure, doubtError } from './failure.ts';
 import { Overtaken, unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
@@ -14,7 +14,7 @@ import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 import { changedWrite, otherWriteHere } from './same-write.ts';
 
 /** A write goes out unless an earlier attempt may have sent it, or sent another one from here. */
-export async function write(run: CallRun, question: Question): Promise<Found> {
+export async function write(run: CallRun, question: Question, unsure?: UnsurePart): Promise<Found> {
   const before = begun(run, question);
   if (before === undefined) {
     const doubted = run.journal.doubtLike(question.scope.place, {
@@ -28,6 +28,7 @@ export async function write(run: CallRun, question: Question): Promise<Found> {
     if (made !== undefined) throw unsent(made);
     return send(run, retried(run, question), cursorOf(run, question));
   }
+  if (before.state === 'retrying' && unsure?.failure.ending === 'ambiguous') throw partInDoubt(question, unsure);
   if (before.state === 'retrying') return send(run, retried(run, question), before);
   const settled = await settledIntent(run, question, before);
   if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
@@ -57,6 +58,18 @@ async function send(run: CallRun, question: Question, before: OperationRecord | 
       if (!(error instanceof Overtaken)) throw error;
     }
   }
+}
+
+/** What its batch was answered of a write: that nobody knows whether it was done. */
+interface UnsurePart {
+  readonly failure: CallFailure;
+  readonly receiptId: number;
+}
+
+/** With others it would go out under another key, and nothing protect it from being done twice. */
+function partInDoubt(question: Question, { failure, receiptId }: UnsurePart): NotAnswered {
+  const error = doubtError(question, `${failure.message}.`);
+  return new NotAnswered({ ...failure, error }, { tries: 1, refusals: 0, durationMs: 0, source: 'live', receiptId });
 }
 
 /** An equal write of the row, or of the run outside rows, is in doubt: a second one might be its repeat. */
