@@ -344,6 +344,8 @@ export const REQUIREMENTS = {
     'What one run of a family of reruns has sent, or may have, is not sent by another of them: its row fails and names that run.',
   'RERUN-WRITE-4':
     'Of the runs of a family that send the same write in one moment one does, and keyed ones all under one key.',
+  'RERUN-WRITE-5':
+    'The runs that a run and its reruns start under one key are of one family, whichever starts its own first.',
   'RERUN-WRITE-3': 'A write in doubt cannot be said to be not done where any other rerun of the family has made it.',
   'RERUN-CHAIN-1':
     'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',

@@ -3,6 +3,20 @@ import type { Mutation } from '../mutation.ts';
 /** Writes of runs that are reruns of each other, start each other, or go on under changed code. */
 export const FAMILY: readonly Mutation[] = [
   {
+    breaks: ['RERUN-WRITE-5'],
+    file: 'run/child-run.ts',
+    from: ', ...others.map(({ id }) => id)',
+    to: '',
+    why: 'a run that is resumed after its rerun starts the same run once more, which sends all its letters again',
+  },
+  {
+    breaks: ['RERUN-WRITE-4'],
+    file: 'call/relatives.ts',
+    from: 'return { root: this.#root.id, standing, others };',
+    to: 'return { root: this.#root.id, standing, others: this.#others ?? [] };',
+    why: 'where one row was overtaken its neighbours send what others have sent',
+  },
+  {
     breaks: ['RERUN-WRITE-1'],
     file: 'call/acquire.ts',
     from: "if (found === 'unfit' && run.resend !== true) throw unsent(madeBefore(question));",

@@ -33,6 +33,13 @@ export const LIMITS: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-LOST-1'],
+    file: 'call/lost-try.ts',
+    from: '(status === undefined || status < 500)',
+    to: 'true',
+    why: 'a provider that is down uses up a limit on which nothing was spent',
+  },
+  {
+    breaks: ['BUDGET-LOST-1'],
     file: 'governor/lanes.ts',
     from: 'maxCredits === 0 || reserved === true',
     to: 'maxCredits === 0',

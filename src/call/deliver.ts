@@ -119,10 +119,8 @@ export function deliveryBy<Of extends Cargo>(
         return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
       }
       so ??= triesAfter({ tries: 0, refusals: 0 });
-      const { failure, lost: kept } = await unanswered(run, cargo, {
-        ...{ carrier, so, delivered, secretChanges },
-        ...{ permit, latencyMs },
-      });
+      const tried = { carrier, so, delivered, secretChanges, permit, latencyMs };
+      const { failure, lost: kept } = await unanswered(run, cargo, tried);
       if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
       lost = kept;
     }

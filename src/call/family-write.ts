@@ -25,7 +25,8 @@ export async function unsentInFamily(
   if (sent !== undefined) throw sentBy(run, question, sent);
   const begunBy = sentAlone && before === undefined ? relatives.keyOf(known) : undefined;
   const operationKey = question.operationKey ?? begunBy;
-  return { ...question, known, ...(operationKey === undefined ? {} : { operationKey }) };
+  const { root, standing } = known;
+  return { ...question, known: { root, standing }, ...(operationKey === undefined ? {} : { operationKey }) };
 }
 
 function sentBy(run: CallRun, { tool, label, scope, callId }: Question, { run: by, made }: SentIn): CallsheetError {

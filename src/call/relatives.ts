@@ -17,6 +17,11 @@ interface Ancestor {
   readonly leftAt: number;
 }
 
+/** What is known of a call in the family, and which runs that are not above the asking one there were then. */
+interface Known extends KnownInFamily {
+  readonly others: readonly RunRecord[];
+}
+
 /** How the asking run sends a write. */
 interface Sending {
   /** One that goes out again under its key may have been done, unless it was refused. */
@@ -78,16 +83,17 @@ export class Relatives {
   }
 
   /** How a call stands in the rest of the family. */
-  async known(call: { readonly place: Place; readonly callId: Digest }): Promise<KnownInFamily> {
-    const nos = (await this.all()).map(({ no }) => no).filter((no) => no !== this.#run.no);
-    nos.sort((a, b) => a - b);
+  async known(call: { readonly place: Place; readonly callId: Digest }): Promise<Known> {
+    // Another call may forget them while this one reads.
+    const others = await this.others();
+    const nos = [...this.#line.map(({ run }) => run), ...others].map(({ no }) => no).sort((a, b) => a - b);
     const standing = nos.length === 0 ? [] : await this.#reads.calls.callInRuns(nos, call.place, call.callId);
-    return { root: this.#root.id, standing };
+    return { root: this.#root.id, standing, others };
   }
 
   /** The run that has sent a call, or may have; undefined where none has, or where all have sent what is sent again. */
-  sender({ standing }: KnownInFamily, sending: Sending): SentIn | undefined {
-    return this.#senderBeside(standing, sending) ?? this.#senderAbove(standing, sending);
+  sender({ standing, others }: Known, sending: Sending): SentIn | undefined {
+    return senderBeside(standing, others, sending) ?? this.#senderAbove(standing, sending);
   }
 
   /** The key that the call is on record with elsewhere and may go out under again. */
@@ -97,16 +103,6 @@ export class Relatives {
 
   get #root(): RunRecord {
     return this.#line.at(-1)?.run ?? this.#run;
-  }
-
-  #senderBeside(standing: readonly CallInRun[], sending: Sending): SentIn | undefined {
-    for (const call of standing) {
-      const run = this.#others?.find(({ no }) => no === call.runNo);
-      if (run === undefined) continue;
-      if (isMade(call)) return { run, made: true, isAbove: false };
-      if (!call.inherited && mayBeMade(call, sending)) return { run, made: false, isAbove: false };
-    }
-    return undefined;
   }
 
   /** What a run above had sent before this one was made from it, this one knows: it is answered, or in doubt here as well. */
@@ -119,6 +115,20 @@ export class Relatives {
     }
     return undefined;
   }
+}
+
+function senderBeside(
+  standing: readonly CallInRun[],
+  others: readonly RunRecord[],
+  sending: Sending,
+): SentIn | undefined {
+  for (const call of standing) {
+    const run = others.find(({ no }) => no === call.runNo);
+    if (run === undefined) continue;
+    if (isMade(call)) return { run, made: true, isAbove: false };
+    if (!call.inherited && mayBeMade(call, sending)) return { run, made: false, isAbove: false };
+  }
+  return undefined;
 }
 
 /** Whether what a run above has sent is what the run below has a record of. */

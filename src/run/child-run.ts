@@ -56,10 +56,17 @@ export async function startChildRun(context: AttemptContext, scope: Scope, asked
   return started;
 }
 
-/** In a rerun: the child of the same key that the source run started, the nearest one that did, where it is the same child. */
+/**
+ * The child of the same key, where it is the same child, that a run of the family has started: the nearest one that this run
+ * comes from, else any other. What is started for the same purpose is of one family, whoever starts it first.
+ */
 async function sourceChild(context: AttemptContext, child: Child, key: Digest): Promise<RunRecord | undefined> {
   const { runs } = context.deps.store;
-  for (const runId of context.calls.source?.runIds ?? []) {
+  const { source, relatives } = context.calls;
+  // Another run may have been made since.
+  relatives?.changed();
+  const others = (await relatives?.others()) ?? [];
+  for (const runId of [...(source?.runIds ?? []), ...others.map(({ id }) => id)]) {
     const found = await runs.runByIdempotencyKey(invocationKey(runId, key));
     if (found === undefined) continue;
     return found.play === child.play.name && found.input === JSON.stringify(child.input) ? found : undefined;

@@ -8,7 +8,7 @@ import {
 } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { queuedRerun, rerun } from '../harness/rerun.ts';
-import { batchedTool, countedTool, endsAs, latch } from '../harness/tools.ts';
+import { batchedTool, countedTool, endsAs, latch, until } from '../harness/tools.ts';
 import { attempt, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -188,6 +188,45 @@ describe('a write of a run that has reruns', () => {
     }
   });
 
+  verifies('RERUN-WRITE-4', 'is found where the family is looked up anew while it is looked at', async () => {
+    const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });
+    const workspace = await openTest(testFolder(), { tools: [tool] });
+    const source = await queued(workspace, PLAY.replace('concurrency: 1', 'concurrency: 2'));
+    const [one, two] = [await queuedRerun(workspace, source), await queuedRerun(workspace, source)];
+    const { calls, runs } = workspace.store;
+    const [look, family] = [calls.callInRuns, runs.rerunsOf];
+    const overtaken = latch();
+    let looking = 0;
+    let isRead = false;
+    // The first has looked at row 0 before the second sends all; at row 1 it looks after that, and learns it while row 0, which
+    // is overtaken by then, reads which runs there are.
+    const inTurn: typeof look = async (...of) => {
+      const number = ++looking;
+      const seen = await look(...of);
+      if (number === 1) await attempt(workspace, two.id);
+      if (number !== 2) return seen;
+      await until(() => sent.length === 4);
+      const later = await look(...of);
+      await overtaken.opened;
+      return later;
+    };
+    const slowly: typeof family = async (id) => {
+      if (sent.length === 4) {
+        overtaken.open();
+        await until(() => isRead);
+      }
+      return family(id);
+    };
+    Object.assign(calls, { callInRuns: inTurn });
+    Object.assign(runs, { rerunsOf: slowly });
+    void overtaken.opened.then(async () => {
+      for (let turn = 0; turn < 200; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+      isRead = true;
+    });
+    await attempt(workspace, one.id);
+    expect(sent.map(({ input }) => input.n).sort()).toEqual([0, 1, 2, 3]);
+  });
+
   verifies('RERUN-WRITE-4', 'leaves the batch that it would go out with, and the others go', async () => {
     const [sentByTwo, oneIsDone] = [latch(), latch()];
     const { tool, sent } = batchedTool({ id: 'acme.send', effect: 'write', maxSize: 2 }, (inputs) => {
@@ -299,6 +338,31 @@ describe('a write of a run that has reruns', () => {
     expect(asked()).toEqual([0, 1, 2, 3, 1]);
   });
 });
+
+const STARTS = `async (ctx) => (await ctx.runPlayAsync('kid', kid, {})).runId`;
+
+verifies(
+  'RERUN-WRITE-5',
+  'of a run that a rerun has started is not sent by the one that its source starts later',
+  async () => {
+    for (const parts of [{}, KEYED]) {
+      const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write', ...parts });
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const source = `(() => { const kid = definePlay('kid', async (ctx) =>
+      (await ctx.tools.execute({ id: 's', tool: 'acme.send', input: { n: 1 } })).data); return ${STARTS}; })()`;
+      const run = await queued(now, source);
+      await crash(now, run.id, (write) => write.kind === 'run');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const made = await rerun(later, await existingRun(later, run.id));
+      const resumed = await attempt(later, run.id);
+      expect(resumed.outcome.kind).toBe('completed');
+      for (const { run: parent } of [made, resumed])
+        for (const child of await later.store.runs.childrenOf(parent.id)) await attempt(later, child.id);
+      expect(sent).toHaveLength(1);
+    }
+  },
+);
 
 verifies('RERUN-WRITE-2', 'a run without reruns asks for none of their calls', async () => {
   const { tool, sent } = countedTool({ id: 'acme.send', effect: 'write' });

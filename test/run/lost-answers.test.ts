@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
 import { runReport } from '../../src/report/index.ts';
+import { defineTool } from '../../src/sdk/index.ts';
 import { existingRun, reportSource, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import { json, testProvider } from '../harness/provider.ts';
 import { batchedTool, countedTool, endsAs } from '../harness/tools.ts';
 import { attempt, runPlay, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
@@ -78,5 +80,20 @@ describe('answers that are lost', () => {
     expect(code).toBe('OUT_OF_CREDITS');
     const charged = new Map(sent.map(({ operationKey, inputs }) => [operationKey, inputs.length]));
     expect([...charged.values()].reduce((sum, size) => sum + size, 0)).toBe(42);
+  });
+
+  verifies('BUDGET-LOST-1', 'cost nothing where the provider says that it failed', async () => {
+    const { url } = await testProvider((response, { body }) => {
+      const { n } = JSON.parse(body) as { n: number };
+      json(response, n % 5 === 0 ? 500 : 200, { n });
+    });
+    const tool = defineTool<{ n: number }>({
+      ...{ id: 'acme.find', effect: 'read', input: { type: 'object' }, cost: { credits: 1 }, maxTries: 1 },
+      request: ({ input }) => ({ method: 'POST', url, body: input }),
+    });
+    const workspace = await testWorkspace({ tools: [tool] });
+    const { run, outcome } = await runPlay(workspace, ROWS, { input: { rows: 20 }, maxCredits: 16 });
+    expect(outcome.kind).toBe('completed');
+    expect(await shown(workspace, run.id)).toMatchObject({ settled: 16, unknown: 0 });
   });
 });

@@ -54,6 +54,19 @@ async function failures(workspace: Workspace, runNo: number): Promise<readonly s
   return calls.map(({ error }) => (JSON.parse(error ?? '{}') as { code: string }).code);
 }
 
+const REFUSED = ['WRITE_ALREADY_DONE'];
+
+/** The failures of each run that a rerun under the code of now starts. */
+async function childrenOfRerun(workspace: Workspace, run: RunRecord): Promise<readonly (readonly string[])[]> {
+  const made = await rerun(workspace, run, { code: `${FILE}#default` });
+  const failed: (readonly string[])[] = [];
+  for (const child of await workspace.store.runs.childrenOf(made.run.id)) {
+    await attempt(workspace, child.id);
+    failed.push(await failures(workspace, child.no));
+  }
+  return failed;
+}
+
 describe('a write that has moved in changed code', () => {
   const moves = [
     ['a dataset of another name', IN_ROWS, ROWS('others', SEND('{ n: row.n }'))],
@@ -154,13 +167,7 @@ describe('a write that has moved in changed code', () => {
     for (const after of another) {
       const { workspace, run, sent } = await sentByChildren();
       write(workspace, after);
-      const made = await rerun(workspace, run, { code: `${FILE}#default` });
-      const children = await workspace.store.runs.childrenOf(made.run.id);
-      expect(children).toHaveLength(3);
-      for (const child of children) {
-        await attempt(workspace, child.id);
-        expect(await failures(workspace, child.no)).toEqual(['WRITE_ALREADY_DONE']);
-      }
+      expect(await childrenOfRerun(workspace, run)).toEqual([REFUSED, REFUSED, REFUSED]);
       expect(sent).toHaveLength(3);
     }
   });
@@ -187,13 +194,7 @@ describe('a write that has moved in changed code', () => {
       body: same.replace('twin, { n', 'twin, { same: 1, n'),
     });
     write(workspace, `${same.replace('twin, { n', 'twin, { same: 1, n')} ctx.log.info('mended');`);
-    const made = await rerun(workspace, run, { code: `${FILE}#default` });
-    const children = await workspace.store.runs.childrenOf(made.run.id);
-    for (const child of children) {
-      await attempt(workspace, child.id);
-      expect(await failures(workspace, child.no)).toEqual([]);
-    }
-    expect([children.length, sent.length]).toEqual([3, 3]);
+    expect([await childrenOfRerun(workspace, run), sent.length]).toEqual([[[], [], []], 3]);
   });
 
   verifies('CODE-WRITE-2', 'is not sent again by a run that the rerun starts', async () => {
@@ -201,13 +202,7 @@ describe('a write that has moved in changed code', () => {
     const workspace = await testWorkspace({ tools: [tool] });
     const { run } = await attempt(workspace, (await started(workspace, IN_ROWS)).id);
     write(workspace, IN_ASYNC_CHILD);
-    const made = await rerun(workspace, run, { code: `${FILE}#default` });
-    const children = await workspace.store.runs.childrenOf(made.run.id);
-    expect(children).toHaveLength(3);
-    for (const child of children) {
-      await attempt(workspace, child.id);
-      expect(await failures(workspace, child.no)).toEqual(['WRITE_ALREADY_DONE']);
-    }
+    expect(await childrenOfRerun(workspace, run)).toEqual([REFUSED, REFUSED, REFUSED]);
     expect(sent).toHaveLength(3);
   });
 
