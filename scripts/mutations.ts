@@ -6,6 +6,7 @@ import { DATA } from './mutations/data.ts';
 import { DELIVERY } from './mutations/delivery.ts';
 import { FAMILY } from './mutations/family.ts';
 import { LIMITS } from './mutations/limits.ts';
+import { MONEY } from './mutations/money.ts';
 import { PLAN } from './mutations/plan.ts';
 import { PLAY } from './mutations/play.ts';
 import { PUT_OFF } from './mutations/put-off.ts';
@@ -24,6 +25,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...DELIVERY,
   ...FAMILY,
   ...LIMITS,
+  ...MONEY,
   ...PLAN,
   ...PLAY,
   ...PUT_OFF,

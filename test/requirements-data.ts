@@ -282,6 +282,10 @@ export const REQUIREMENTS = {
   'BUDGET-UNKNOWN-1': 'What a write in doubt may have cost is shown as unknown until somebody says what became of it.',
   'BUDGET-LOST-1':
     'What a call whose answer was lost may have cost counts as spent, unless it is sent again under its key, and is shown as unknown.',
+  'BUDGET-LEFT-1':
+    'What was out when its process died is shown as unknown, until it has gone out again under its key; without one it stays so.',
+  'BUDGET-LEFT-2':
+    'What was out when its process died is held for the very call under its key, else spent: by the run, its tree and the day.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',

@@ -41,8 +41,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['INTENT-1'],
     file: 'call/deliver.ts',
-    from: 'const announced = carrier.announce(run, cargo, so);',
-    to: 'const announced = undefined as Promise<void> | undefined;',
+    from: 'const intended = carrier.announce(run, cargo, so);',
+    to: 'const intended = undefined as Promise<void> | undefined;',
     why: 'a message that was out at the kill is sent a second time',
   },
   {
@@ -188,7 +188,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['INTENT-UNSENT-1'],
     file: 'call/deliver.ts',
-    from: 'await retract().catch(() => {});',
+    from: 'await retract?.().catch(() => {});',
     to: '',
     why: 'Ctrl-C leaves a message in doubt that was never sent',
   },

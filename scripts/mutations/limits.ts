@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: source text that is looked for
 import type { Mutation } from '../mutation.ts';
 
-/** Limits that processes share, and money. */
+/** Limits of providers. */
 export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-SHARED-1'],
@@ -30,48 +30,6 @@ export const LIMITS: readonly Mutation[] = [
     from: 'const slots = instants.slice(0, Math.min(want, share));',
     to: 'const slots = instants.slice(0, want);',
     why: 'the process that asks first takes the whole limit',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'call/lost-try.ts',
-    from: '(status === undefined || status < 500)',
-    to: 'true',
-    why: 'a provider that is down uses up a limit on which nothing was spent',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'governor/lanes.ts',
-    from: 'maxCredits === 0 || reserved === true',
-    to: 'maxCredits === 0',
-    why: 'a call that has its credits waits behind those that wait for them, for ever',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'call/deliver.ts',
-    from: "credits: mayCost ? 'later' : 0,",
-    to: 'credits: 0,',
-    why: 'a provider that charges and loses its answers takes a run over its limit',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'call/deliver.ts',
-    from: 'if (mayCost && cargo.tool.sendsIdempotencyKey) lost = permit;',
-    to: '',
-    why: 'a call that is sent again under its key needs its credits twice',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'governor/budget.ts',
-    from: "credits === 'unknown' ? max : micro(credits)",
-    to: "credits === 'unknown' ? 0 : micro(credits)",
-    why: 'what may have been spent is spent again',
-  },
-  {
-    breaks: ['BUDGET-LOST-1'],
-    file: 'report/show.ts',
-    from: 'unknown: rounded(doubts.credits + lost),',
-    to: 'unknown: rounded(doubts.credits),',
-    why: 'the provider has charged what nobody is told of',
   },
   {
     breaks: ['PACE-GAP-1'],
@@ -249,55 +207,6 @@ export const LIMITS: readonly Mutation[] = [
     why: 'a provider that is down gets the whole load',
   },
   {
-    breaks: ['BUDGET-DAY-1'],
-    file: 'store/sqlite/credit-ledger.ts',
-    from: 'if (sums.settled + sums.reserved + credits > limit)',
-    to: 'if (sums.settled + credits > limit)',
-    why: 'calls in flight of two processes spend more than the day has',
-  },
-  {
-    breaks: ['BUDGET-DAY-1'],
-    file: 'store/sqlite/credit-ledger.ts',
-    from: 'if (period !== undefined && period >= now) return period;',
-    to: 'if (period !== undefined) return period;',
-    why: 'the limit of a day is that of all days',
-  },
-  {
-    breaks: ['BUDGET-DAY-1'],
-    file: 'store/sqlite/credit-ledger.ts',
-    from: 'Math.max(elsewhere, known)',
-    to: 'known',
-    why: 'whoever deletes rates.db has a new day',
-  },
-  {
-    breaks: ['BUDGET-TREE-1'],
-    file: 'run/tree-budget.ts',
-    from: 'within: await this.#options.day?.(),',
-    to: '',
-    why: 'creditsPerDay is accepted and not kept',
-  },
-  {
-    breaks: ['BUDGET-SHARED-1'],
-    file: 'run/tree-budget.ts',
-    from: 'if (limit !== undefined) shared = await',
-    to: 'if (limit === undefined) shared = await',
-    why: 'a child that another process works on spends the limit of its root again',
-  },
-  {
-    breaks: ['BUDGET-UNKNOWN-1'],
-    file: 'report/doubts.ts',
-    from: 'creditsOf(source, [...open, ...',
-    to: 'creditsOf(source, [...',
-    why: 'what a write in doubt may have cost is shown nowhere',
-  },
-  {
-    breaks: ['BUDGET-UNKNOWN-2'],
-    file: 'report/doubts.ts',
-    from: '...receipts.filter((receipt) => isUnaccounted(receipt, status))]',
-    to: '...receipts.filter(isAnswer)]',
-    why: 'a job that was started and paid for is shown nowhere once its run is cancelled',
-  },
-  {
     breaks: ['JOB-BUDGET-1'],
     file: 'governor/lanes.ts',
     from: 'return isFree ? `${runId} free` : runId;',
@@ -317,20 +226,6 @@ export const LIMITS: readonly Mutation[] = [
     from: '  journal.owe(budget.budget, (tool) => deps.budgets.maxCreditsOf(tool));\n',
     to: '',
     why: 'what a dead attempt has bought is spent a second time',
-  },
-  {
-    breaks: ['BUDGET-OWED-1'],
-    file: 'governor/budget.ts',
-    from: 'if (this.#isOnlyOwed && this.#changes === seen) this.#writeOff();',
-    to: 'if (this.#changes < seen) this.#writeOff();',
-    why: 'a call waits for ever for what nobody asks for any more',
-  },
-  {
-    breaks: ['BUDGET-TREE-2'],
-    file: 'workspace/runs.ts',
-    from: 'if (limit == null || limit >= maxCredits) return [];',
-    to: 'if (limit !== undefined) return [];',
-    why: 'a tree whose root has ended never gets more credits',
   },
   {
     breaks: ['PACE-EXHAUSTED-2'],

@@ -6,7 +6,7 @@ import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
 import { BatchLoad } from './batch-load.ts';
 import { keepBatch } from './batch-record.ts';
 import type { Member } from './batch-seat.ts';
-import { deliveryBy } from './deliver.ts';
+import { deliveryBy, paidCalls } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { keepOperations, overtaken, type Progress } from './intent.ts';
 import { putOff, ROW_WAIT_MS } from './permit.ts';
@@ -17,6 +17,11 @@ const deliverBatch = deliveryBy<BatchLoad>({
   permit,
   operationKey: (run, load, refusals) => load.key(run, refusals),
   announce,
+  paidCalls: ({ of, effect, members }) =>
+    paidCalls(
+      { tool: of, effect },
+      members.map(({ asked }) => asked),
+    ),
   keep,
 });
 

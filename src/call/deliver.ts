@@ -2,11 +2,12 @@ import type { Permit } from '../governor/index.ts';
 import { retryDelay } from '../governor/index.ts';
 import { PutOff, type Scope, sleep } from '../scope/index.ts';
 import type { Effect, JsonValue } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
+import type { OpenTry, OperationRecord } from '../store/index.ts';
 import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
 import { mayBeCharged, takenOver } from './lost-try.ts';
+import type { LostTry } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, retryDecision } from './retry.ts';
@@ -48,6 +49,8 @@ export interface Carrier<Of extends Cargo> {
   operationKey(run: CallRun, cargo: Of, refusals: number): string;
   /** Makes it durable that the operation goes out now; undefined where a later attempt need not know. */
   announce(run: CallRun, cargo: Of, so: Tries | undefined): Promise<void> | undefined;
+  /** The calls that go out with it and are paid for; none where a record of its own tells of them. */
+  paidCalls(cargo: Of): readonly OpenTry[];
   /** Makes durable how far it has come. */
   keep(run: CallRun, cargo: Of, progress: Progress): Promise<void>;
 }
@@ -69,8 +72,19 @@ export const deliverQuestion = deliveryBy<Question>({
   permit: permitFor,
   operationKey: operationKeyOf,
   announce: (run, question, so) => (question.site === undefined ? undefined : intend(run, question, so)),
+  paidCalls: ({ tool, effect, callId, scope: { place } }) => paidCalls({ tool, effect }, [{ callId, place }]),
   keep: keepOperation,
 });
+
+/** What goes out may be charged, for each of these at the most that the tool may cost; a write in doubt is on record itself. */
+export function paidCalls(
+  { tool, effect }: Pick<Question, 'tool' | 'effect'>,
+  calls: readonly Pick<OpenTry, 'callId' | 'place'>[],
+): readonly OpenTry[] {
+  const { maxCredits: credits, sendsIdempotencyKey: isKeyed } = tool;
+  if (credits === 0 || (effect === 'write' && !isKeyed)) return [];
+  return calls.map(({ callId, place }) => ({ callId, place, credits, isKeyed }));
+}
 
 /** How cargo of one kind is delivered. */
 export function deliveryBy<Of extends Cargo>(
@@ -84,22 +98,29 @@ export function deliveryBy<Of extends Cargo>(
     let so = before;
     let isFirst = true;
     // Of a try that may have been charged: what is sent again under its key is charged once.
-    let lost: Permit | undefined;
+    let lost = run.tries.takeHeld(() => carrier.paidCalls(cargo));
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
-      const asked = lost === undefined ? next() : takenOver(lost, next);
-      const permit = asked instanceof Promise ? await asked : asked;
+      const hold = (held: LostTry): void => run.tries.hold(carrier.paidCalls(cargo), held);
+      const asked = lost === undefined ? next() : takenOver(lost, next, hold);
+      const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
+      const tracked = run.tries.track(granted, carrier.paidCalls(cargo), how.reserved);
+      const permit = tracked ?? granted;
       if (isFirst) run.retries.called();
       isFirst = false;
       const { pacedMs } = permit;
       run.timed(tool.id, 'queue', permit.waitedMs - pacedMs);
       run.timed(tool.id, 'pace', pacedMs);
       const refusals = so === undefined ? 0 : so.refusals;
-      const announced = carrier.announce(run, cargo, so);
+      const intended = carrier.announce(run, cargo, so);
+      const announced = tracked === undefined ? intended : tracked.announced(intended);
       if (announced !== undefined)
-        await heldFor(run, permit, { announced, retract: () => retract(run, cargo, { carrier, so }) });
+        await heldFor(run, permit, {
+          announced,
+          retract: intended === undefined ? undefined : () => retract(run, cargo, { carrier, so }),
+        });
       const secretChanges = run.rereads.changes;
       const sentAt = clock.monotonic();
       const delivered = await transport.send({
@@ -132,7 +153,7 @@ async function unanswered<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
   { permit, latencyMs, ...tried }: FailedTry<Of> & { readonly permit: Permit; readonly latencyMs: number },
-): Promise<{ readonly failure?: Failure | undefined; readonly lost?: Permit | undefined }> {
+): Promise<{ readonly failure?: Failure | undefined; readonly lost?: LostTry | undefined }> {
   const { ending, headers } = tried.delivered;
   const mayCost = mayBeCharged(tried.delivered);
   permit.settle({ ending, credits: mayCost ? 'later' : 0, headers, latencyMs });
@@ -152,7 +173,7 @@ async function unanswered<Of extends Cargo>(
 async function heldFor(
   run: CallRun,
   permit: Permit,
-  { announced, retract }: { readonly announced: Promise<void>; readonly retract: () => Promise<void> },
+  { announced, retract }: { readonly announced: Promise<void>; readonly retract: (() => Promise<void>) | undefined },
 ): Promise<void> {
   try {
     await announced;
@@ -160,7 +181,7 @@ async function heldFor(
       run.assertGoing();
     } catch (error) {
       // Where that cannot be written any more, it stays in doubt: somebody has to say that it was not done.
-      await retract().catch(() => {});
+      await retract?.().catch(() => {});
       throw error;
     }
   } catch (error) {

@@ -1,13 +1,14 @@
 import type { Budget, Governor, PersistenceBreaker, RetryBudget } from '../governor/index.ts';
 import type { Chance, Clock, Digest, Fence, Scope } from '../scope/index.ts';
 import type { RunFatalError } from '../sdk/index.ts';
-import type { CallReads, Committer, NewReceipt } from '../store/index.ts';
+import type { CallReads, Committer, NewReceipt, TryLog } from '../store/index.ts';
 import type { Catalogue, CatalogueTool, Reconcile, Transport } from '../tool/index.ts';
 import type { Batches } from './batches.ts';
 import type { Claims } from './claims.ts';
 import type { Journal } from './journal.ts';
 import type { Lookup } from './lookup.ts';
 import type { OpenJobs } from './open-jobs.ts';
+import type { OpenTries } from './open-tries.ts';
 import type { Planning } from './planning.ts';
 import type { RecordedWrites } from './recorded-writes.ts';
 import type { Relatives } from './relatives.ts';
@@ -32,6 +33,8 @@ export interface CallProcess {
   readonly governor: Governor;
   readonly persistence: PersistenceBreaker;
   readonly reads: CallReads;
+  /** Where it is kept what is out; undefined where nothing is bought of anybody. */
+  readonly tryLog: TryLog | undefined;
   readonly committer: Committer;
   readonly clock: Clock;
   readonly chance: Chance;
@@ -81,6 +84,7 @@ export interface CallRun {
   readonly resend?: boolean;
   readonly batches: Batches;
   readonly openJobs: OpenJobs;
+  readonly tries: OpenTries;
   readonly settlements: Settlements;
   readonly budget: Budget;
   readonly retries: RetryBudget;

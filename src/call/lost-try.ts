@@ -1,5 +1,7 @@
 import type { Permit } from '../governor/index.ts';
+import { PutOff } from '../scope/index.ts';
 import type { Failure } from '../tool/index.ts';
+import type { LostTry } from './open-tries.ts';
 
 /** True where a request went out and nothing says that it was not done, as a status of 500 and more does. */
 export function mayBeCharged({ ending, status }: Failure): boolean {
@@ -8,14 +10,20 @@ export function mayBeCharged({ ending, status }: Failure): boolean {
 
 /**
  * The permit of the next try, which takes over the credits of one that may have been charged: what is sent again under its key
- * is charged once. Where there is none, the lost try counts as spent.
+ * is charged once. Where there is none, the lost try counts as spent, unless its call was put off and goes on later.
  */
-export async function takenOver(lost: Permit, next: () => Permit | Promise<Permit>): Promise<Permit> {
+export async function takenOver(
+  lost: LostTry,
+  next: () => Permit | Promise<Permit>,
+  hold: (lost: LostTry) => void,
+): Promise<Permit> {
   try {
     const permit = await next();
     lost.handOver();
     return permit;
-  } finally {
-    lost.charge('unknown');
+  } catch (error) {
+    if (error instanceof PutOff) hold(lost);
+    else lost.charge('unknown');
+    throw error;
   }
 }

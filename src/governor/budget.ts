@@ -12,11 +12,11 @@ import type { CreditLedger } from './credit-ledger.ts';
  *  2. A call that doesn't fit waits while open reservations may still make room; it is refused only when settled plus its
  *     own maximum exceeds the limit. The order among those who wait is that of arrival.
  *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
- *  4. What a dead attempt had reserved is unknown: shown, and not held against the limit, because the operation that it
- *     stands for reserves again when it is sent again. What this one has sent and lost the answer to is unknown as well, but
- *     counts as spent, since it may be: a limit holds whatever becomes of answers.
- *  5. What a dead attempt has bought and not settled is owed: it counts as reserved until its call takes it up, whatever the
- *     limit. Where only that is in the way of others for `OWED_GRACE_MS`, nobody asks for it any more: it counts as spent.
+ *  4. What was sent and whose answer is lost is unknown, and counts as spent, since it may be: a limit holds whatever becomes
+ *     of answers. A write in doubt of an earlier attempt is shown, and held against nothing: it is not sent again.
+ *  5. What a dead attempt has bought and not settled, or had out under a key, is owed: it counts as reserved until its call
+ *     takes it up, whatever the limit. Where only that is in the way of others for `OWED_GRACE_MS`, nobody asks for it any
+ *     more: it counts as spent.
  *  6. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
  *     waits asks it again as soon as something of this process settles, and from the clock.
  */
@@ -39,10 +39,12 @@ export interface Budget {
   snapshot(): BudgetSnapshot;
 }
 
-/** What is owed for something that was bought. */
+/** What is owed for something that was bought, or may have been. */
 export interface Owed {
-  /** It has cost so much. */
-  settle(credits: number): void;
+  /** It has cost so much; 'unknown', which counts as all of it, where nobody can tell. */
+  settle(credits: number | 'unknown'): void;
+  /** It is reserved for an operation that settles it. */
+  handOver(): void;
   /** Gives back what is not settled by now; harmless afterwards. */
   release(): void;
 }
@@ -177,7 +179,8 @@ class CreditBudget implements Budget {
       budget.#debts.add(debt);
     }
     return {
-      settle: (credits) => this.#pay(debt, micro(credits)),
+      settle: (credits) => this.#pay(debt, credits),
+      handOver: () => this.#handOver(debt),
       release: () => {
         if (debt.state === 'open') this.#pay(debt, 0);
       },
@@ -193,14 +196,15 @@ class CreditBudget implements Budget {
   }
 
   snapshot(): BudgetSnapshot {
-    const { settled, reserved } = this.#options.shared?.ledger.state() ?? {
+    const { settled, reserved, left } = this.#options.shared?.ledger.state() ?? {
       settled: this.#settled,
       reserved: this.#reserved,
+      left: 0,
     };
     return {
       reserved: reserved / MICRO,
       settled: settled / MICRO,
-      unknown: this.#unknown / MICRO,
+      unknown: (this.#unknown + left) / MICRO,
       limit: this.#limit === Number.POSITIVE_INFINITY ? null : this.#limit / MICRO,
       waiting: this.#queue.length,
     };
@@ -226,21 +230,38 @@ class CreditBudget implements Budget {
     return undefined;
   }
 
-  #pay(debt: Debt, spent: number): void {
+  #pay(debt: Debt, credits: number | 'unknown'): void {
     const { state, max } = debt;
     if (state === 'paid') return;
     debt.state = 'paid';
+    const spent = credits === 'unknown' ? max : micro(credits);
     for (const budget of this.#chain) {
       if (state === 'open') budget.#forget(debt, spent);
       else budget.#count(0, spent - max);
+      if (credits === 'unknown') budget.#unknown += max;
     }
     this.#admitAll();
   }
 
+  #handOver(debt: Debt): void {
+    const { state, max } = debt;
+    if (state === 'paid') return;
+    debt.state = 'paid';
+    for (const budget of this.#chain) {
+      if (state === 'open') budget.#settleOwed(debt);
+      else budget.#count(-max, -max);
+    }
+  }
+
   #forget(debt: Debt, spent: number): void {
+    this.#settleOwed(debt);
+    this.#count(debt.max, spent);
+  }
+
+  /** What is reserved for it stays so. */
+  #settleOwed(debt: Debt): void {
     this.#debts.delete(debt);
     this.#owed -= debt.max;
-    this.#count(debt.max, spent);
   }
 
   get #isOnlyOwed(): boolean {

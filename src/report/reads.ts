@@ -1,4 +1,4 @@
-import type { CallReads, DatasetReads, ReportReads, RunReads } from '../store/index.ts';
+import type { CallReads, DatasetReads, LeftTry, ReportReads, RunReads } from '../store/index.ts';
 
 /** What reports read of a workspace. Nothing here writes to the store. */
 export interface ReportSource {
@@ -11,6 +11,8 @@ export interface ReportSource {
   now(): number;
   /** True where the owner of a lease was a process of this machine that certainly no longer exists. */
   readonly isGone: (owner: string) => boolean;
+  /** What a run's attempts had, or have, out at providers, and what they have lost sight of. */
+  openTries(runId: string): readonly LeftTry[];
   /** The highest cost of one call of a tool. */
   readonly maxCreditsOf: (tool: string) => number;
 }

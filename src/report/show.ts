@@ -3,7 +3,7 @@ import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
-import { lostCredits } from './lost-answers.ts';
+import { lostCredits } from './lost-tries.ts';
 import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
@@ -72,7 +72,10 @@ export interface RunReport {
   readonly credits: {
     readonly reserved: number;
     readonly settled: number;
-    /** What may have been spent and is not settled: by writes in doubt and, once nobody works on the run, by all that it began. */
+    /**
+     * What may have been spent and is not settled: by writes in doubt, by calls whose answers were lost and, once nobody works
+     * on the run, by all that it began.
+     */
     readonly unknown: number;
     readonly limit: number | null;
   };
@@ -105,7 +108,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
   const doubts = await doubtsOf(source, run);
-  const lost = sum((calls) => calls.failed) === 0 ? 0 : await lostCredits(source, run);
+  const lost = await lostCredits(source, run);
   const waiting = await waitingOf(source, run, doubts);
   return {
     run: runJson(run, statusIn(source, run)),

@@ -38,6 +38,7 @@ export function attemptCalls(deps: RunDeps, parts: CallParts): CallRun {
     resend: options.resend === true,
     batches: new Batches(),
     openJobs: new OpenJobs(),
+    tries: state.tries,
     settlements: new Settlements(),
     budget: state.budget.budget,
     retries: createRetryBudget(),

@@ -1,5 +1,5 @@
-import { connectedRuns, Journal, RecordedWrites, Relatives, SourceRuns, startersOf } from '../call/index.ts';
-import type { RunRecord } from '../store/index.ts';
+import { connectedRuns, Journal, OpenTries, RecordedWrites, Relatives, SourceRuns, startersOf } from '../call/index.ts';
+import { type RunRecord, unrecordedTries } from '../store/index.ts';
 import { type AttemptContext, isReplay, type RunDeps } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
 import { ParkedRows } from './parked.ts';
@@ -14,6 +14,7 @@ export interface AttemptState extends Pick<AttemptContext, 'boundaries' | 'waits
   readonly relatives: Relatives;
   readonly recorded: RecordedWrites | undefined;
   readonly budget: OpenBudget;
+  readonly tries: OpenTries;
 }
 
 /** Reads what outlived earlier attempts outside rows; what rows need is read with them. */
@@ -36,9 +37,11 @@ export async function openState(
   const source = await SourceRuns.open(store, run);
   const budget = await deps.budgets.open(store, run);
   journal.owe(budget.budget, (tool) => deps.budgets.maxCreditsOf(tool));
+  const tries = new OpenTries(deps.calls.tryLog, { id: run.id, rootId: run.rootRunId });
+  if (run.attempt > 1) await tries.open(budget.budget, (left) => unrecordedTries(store.calls, run.no, left));
   const relatives = await Relatives.open(store, run);
   const recorded = await recordedWrites(deps, { run, options, relatives });
-  return { journal, boundaries, waits, parked, source, relatives, recorded, budget };
+  return { journal, boundaries, waits, parked, source, relatives, recorded, budget, tries };
 }
 
 /** Where the code is not that which others have made their writes with, these may be asked for from other places. */

@@ -130,6 +130,7 @@ async function contextOf(
     closeBudget: () => {
       calls.openJobs.close();
       state.journal.close();
+      state.tries.close();
       state.budget.close();
     },
     secrets: play.options.secrets ?? [],

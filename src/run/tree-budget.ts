@@ -1,6 +1,6 @@
 import { type Budget, type BudgetOptions, createBudget } from '../governor/index.ts';
 import type { Clock } from '../scope/index.ts';
-import { isInDoubt, type RunRecord, type Store } from '../store/index.ts';
+import { isInDoubt, type RunRecord, type Store, type TryLog } from '../store/index.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** A tree while an attempt of it is made here. */
@@ -19,6 +19,8 @@ export interface OpenBudget {
 export interface TreeBudgetsOptions {
   /** What all runs of the workspace may spend in a day, where that has a limit. */
   readonly day?: (() => Promise<Budget>) | undefined;
+  /** What lost tries of runs may have cost, which nothing else tells of. */
+  readonly tries?: Pick<TryLog, 'ofRun'> | undefined;
   /** Where the limit of a tree is kept, so that other processes draw on it too; in memory where it is not given. */
   readonly tree?: ((order: TreeOrder) => Promise<SharedTree>) | undefined;
   readonly clock: Clock;
@@ -81,8 +83,8 @@ export class TreeBudgets {
   }
 
   async #within(budget: Budget, store: BudgetReads, run: RunRecord): Promise<Budget> {
-    const [settled, unknown] = [await store.calls.settledCredits(run.no), await this.#unknown(store, run)];
     const { clock } = this.#options;
+    const [settled, unknown] = [await this.#settled(store, [run]), await this.#unknown(store, [run])];
     return createBudget({ limit: limitOf(run), settled, unknown, runId: run.id, clock, within: budget });
   }
 
@@ -92,15 +94,13 @@ export class TreeBudgets {
       // A first attempt has spent nothing and started nothing.
       const isNew = root.id === run.id && run.attempt <= 1 && run.replayedFrom === null;
       const runs = isNew ? [] : [root, ...(await store.runs.childrenOf(root.id))];
-      let unknown = 0;
-      for (const one of runs) unknown += await this.#unknown(store, one);
       const limit = limitOf(root);
-      const settled = (): Promise<number> => settledCredits(store, runs);
+      const settled = (): Promise<number> => this.#settled(store, runs);
       if (limit !== undefined) shared = await this.#options.tree?.({ rootId: root.id, limit, settled });
       return createBudget({
         ...(shared === undefined ? { settled: await settled() } : { shared }),
         limit,
-        unknown,
+        unknown: await this.#unknown(store, runs),
         clock: this.#options.clock,
         // Whichever run of the tree is out of credits is the one to go on with: the root may have ended.
         ...(root.id === run.id && { runId: root.id }),
@@ -113,8 +113,27 @@ export class TreeBudgets {
     return tree;
   }
 
+  /** What these runs have settled, and what lost tries of theirs may have cost: it counts as spent. */
+  async #settled(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
+    let credits = 0;
+    for (const run of runs) credits += (await store.calls.settledCredits(run.no)) + (await this.#lost(run));
+    return credits;
+  }
+
+  /** What these runs may have spent and nobody can tell. */
+  async #unknown(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
+    let credits = 0;
+    for (const run of runs) credits += (await this.#lost(run)) + (await this.#inDoubt(store, run));
+    return credits;
+  }
+
+  async #lost({ id }: RunRecord): Promise<number> {
+    const tries = (await this.#options.tries?.ofRun(id)) ?? [];
+    return tries.reduce((sum, { lost }) => sum + lost, 0);
+  }
+
   /** What writes may have cost that a dead attempt, or another run that this one repeats, has left in doubt. */
-  async #unknown(store: BudgetReads, run: RunRecord): Promise<number> {
+  async #inDoubt(store: BudgetReads, run: RunRecord): Promise<number> {
     let credits = 0;
     for (const operation of await store.report.operationsOfRun(run.no, MOST_OPERATIONS)) {
       const { place, callId, tool } = operation;
@@ -124,12 +143,6 @@ export class TreeBudgets {
     }
     return credits;
   }
-}
-
-async function settledCredits(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
-  let credits = 0;
-  for (const { no } of runs) credits += await store.calls.settledCredits(no);
-  return credits;
 }
 
 /** What somebody says on the command line stands over what the play says. */

@@ -46,6 +46,8 @@ export type {
   WriteInRun,
 } from './records.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
+export { DAY_LEDGER, type LeftTry, leftTries, type OpenTry, type TryLog, treeLedger } from './sqlite/open-tries.ts';
 export { openRates, type Rates } from './sqlite/rates.ts';
 export type { RatesOptions } from './sqlite/rates-file.ts';
+export { unrecordedTries } from './unrecorded-tries.ts';
 export type { WriteOf } from './write-of.ts';

@@ -8,7 +8,7 @@ import {
 import { type Chance, type Clock, durationMs } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError } from '../sdk/index.ts';
 import { findSecretHandle } from '../secrets/index.ts';
-import { createCommitter, type Store } from '../store/index.ts';
+import { createCommitter, type Store, type TryLog } from '../store/index.ts';
 import type { Catalogue, Reconcile, Transport } from '../tool/index.ts';
 
 const DEFAULT_MAX_WAIT_MS = 300_000;
@@ -28,6 +28,7 @@ export function callProcess(parts: {
   readonly rereadSecret: (name: string) => boolean;
   /** Where limits are kept; in memory where it is not given. */
   readonly rates: Pick<GovernorOptions, 'rateState' | 'placeState' | 'asker'>;
+  readonly tryLog: TryLog | undefined;
 }): CallProcess {
   const { config, catalogue, store, transport, clock, chance, rescue, reconcile, rereadSecret } = parts;
   const persistence = createPersistenceBreaker();
@@ -46,6 +47,7 @@ export function callProcess(parts: {
     governor: createGovernor({ clock, chance, persistence, providerMaxWaitMs: maxWait, ...parts.rates }),
     persistence,
     reads: store.calls,
+    tryLog: parts.tryLog,
     committer,
     clock,
     chance,

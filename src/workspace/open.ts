@@ -111,12 +111,12 @@ async function open(options: OpenOptions): Promise<Workspace> {
   const calls = callProcess({
     ...{ config, catalogue, store, transport, clock, chance },
     ...{ rescue, importRescued: bringBack, reconcile, rereadSecret: (name: string) => secrets.reread([name]) },
-    rates: shared.pace,
+    ...{ rates: shared.pace, tryLog: shared.tries },
   });
   const { committer } = calls;
   const deps: RunDeps = {
     ...{ store, committer, clock, chance, calls },
-    budgets: new TreeBudgets({ day: shared.day, tree: shared.tree, clock, maxCreditsOf: highestCost(catalogue) }),
+    budgets: new TreeBudgets({ ...shared, clock, maxCreditsOf: highestCost(catalogue) }),
     filesDir: paths.files,
     concurrency: config.concurrency ?? DEFAULT_CONCURRENCY,
     maxBytesInFlight: MAX_BYTES_IN_FLIGHT,

@@ -9,7 +9,7 @@ import {
 import type { TreeBudgetsOptions } from '../run/index.ts';
 import type { Chance, Clock } from '../scope/index.ts';
 import type { CallsheetConfig } from '../sdk/index.ts';
-import { openRates, type Rates, type Store } from '../store/index.ts';
+import { DAY_LEDGER, openRates, type Rates, type Store, type TryLog, treeLedger } from '../store/index.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -21,11 +21,19 @@ export interface SharedLimits {
   readonly day: TreeBudgetsOptions['day'];
   /** What the runs of one tree may spend, whichever process works on them. */
   readonly tree: TreeBudgetsOptions['tree'];
+  /** Paid calls that are out, and what their dead processes may have left. */
+  readonly tries: TryLog | undefined;
   close(): void;
 }
 
 /** Answers that come from files only are bought of nobody: then nothing is shared. */
-export const NOTHING_SHARED: SharedLimits = { pace: {}, day: undefined, tree: undefined, close: () => {} };
+export const NOTHING_SHARED: SharedLimits = {
+  pace: {},
+  day: undefined,
+  tree: undefined,
+  tries: undefined,
+  close: () => {},
+};
 
 /** Opens `rates.db` at its first use. */
 export function sharedLimits(parts: {
@@ -50,10 +58,11 @@ export function sharedLimits(parts: {
         period: () => '',
         isWhole: true,
       };
-      const ledger = rates.ledger(`tree ${rootId}`, of);
+      const ledger = rates.ledger(treeLedger(rootId), of);
       await ledger.ready();
       return { ledger, clock, close: () => ledger.close() };
     },
+    tries: rates.tries,
     close: () => rates.close(() => rateState.end()),
   };
 }
@@ -64,7 +73,7 @@ function dayBudget(
   { limit, store, clock }: { readonly limit: number; readonly store: Pick<Store, 'calls'>; readonly clock: Clock },
 ): () => Promise<Budget> {
   const period = (): string => new Date(clock.now()).toISOString().slice(0, 10);
-  const ledger = rates.ledger('day', {
+  const ledger = rates.ledger(DAY_LEDGER, {
     limit: micro(limit),
     period,
     settled: async () => micro(await store.calls.creditsSince(Date.parse(period()))),

@@ -1,5 +1,6 @@
 import { isGone, thisOwner } from '../engine/index.ts';
 import type { ReportSource } from '../report/index.ts';
+import { leftTries } from '../store/index.ts';
 import { highestCost, type Workspace } from './open.ts';
 
 /** The workspace as reports read it. */
@@ -13,6 +14,7 @@ export function reportSource(workspace: Workspace): ReportSource {
     filesDir: paths.files,
     now: () => clock.now(),
     isGone,
+    openTries: (runId) => leftTries(paths.rates, runId),
     maxCreditsOf: highestCost(catalogue),
   };
 }

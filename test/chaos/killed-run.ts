@@ -30,7 +30,7 @@ export interface KillOrder {
   /** Lengths of the ledger at which the process that works is killed. */
   readonly moments: readonly number[];
   /** Between a kill and the next attempt. */
-  readonly afterKill?: (kill: number) => void;
+  readonly afterKill?: (kill: number) => void | Promise<void>;
 }
 
 /** `kill -9` at these moments, `runs resume` after each, until the run has ended by itself. */
@@ -57,7 +57,7 @@ export async function killedRun(order: KillOrder): Promise<KilledRun> {
     }
     await arrived();
     recorded.push(new Set(recordedQuestions(dir)));
-    order.afterKill?.(recorded.length);
+    await order.afterKill?.(recorded.length);
   }
 }
 

@@ -39,12 +39,25 @@ function watchedSandboxOf(idempotency: boolean): ReturnType<typeof watchedSandbo
   return watchedSandbox({ latencyMs: LATENCY_MS, idempotency });
 }
 
+/** What is known of a dead process's credits before anybody goes on. */
+interface KnownAtKill {
+  readonly settled: number;
+  readonly unknown: number;
+  /** By the provider. */
+  readonly charged: number;
+}
+
 async function killAndResume(idempotency: boolean, random: () => number) {
   const undisturbed = await reference();
   const sandbox = await watchedSandboxOf(idempotency);
   const dir = folder(demoFiles(ROWS));
   const moments = momentsOf(KILLS, undisturbed.entries, random);
-  const run = await killedRun({ dir, sandbox, play: PLAY, concurrency: POOL, moments });
+  const known: KnownAtKill[] = [];
+  const afterKill = async (): Promise<void> => {
+    const { credits }: Json = await cliJson(dir, ['runs', 'show', 'last'], { env: sandbox.env });
+    known.push({ ...credits, charged: creditsOf(sandbox.ledger()) });
+  };
+  const run = await killedRun({ dir, sandbox, play: PLAY, concurrency: POOL, moments, afterKill });
   const ledger = sandbox.ledger();
   const verdict = verdictOf(ledger, run);
   expect(run.recorded).toHaveLength(KILLS);
@@ -57,7 +70,7 @@ async function killAndResume(idempotency: boolean, random: () => number) {
   expect(verdict.repeats.length).toBeLessThanOrEqual(atKills);
   const shown: Json = await cliJson(dir, ['runs', 'show', 'last'], { env: sandbox.env });
   expect(shown.credits).toEqual(run.report.credits);
-  return { undisturbed, ledger, verdict, run, shown };
+  return { undisturbed, ledger, verdict, run, shown, known };
 }
 
 /** For people who run the long form: how much happened. */
@@ -69,10 +82,17 @@ function tell(name: string, { run, verdict }: { run: KilledRun; verdict: ReturnT
 }
 
 verifies(
-  ['RUN-RESUME-1', 'CHAOS-KILLS-1', 'KEY-OPERATION-1'],
+  ['RUN-RESUME-1', 'CHAOS-KILLS-1', 'KEY-OPERATION-1', 'BUDGET-LEFT-1'],
   'a play that is killed again and again writes the bytes of an undisturbed run and is charged once for every question',
   async () => {
-    const { undisturbed, ledger, verdict, run, shown } = await killAndResume(true, seededRandom(SEED));
+    const { undisturbed, ledger, verdict, run, shown, known } = await killAndResume(true, seededRandom(SEED));
+    // What was charged and is not settled was in flight, and is shown as unknown until it is asked again.
+    for (const { settled, unknown, charged } of known) {
+      expect(charged).toBeGreaterThanOrEqual(settled);
+      expect(charged).toBeLessThanOrEqual(settled + unknown);
+    }
+    expect(known.some(({ unknown }) => unknown > 0)).toBe(true);
+    expect(shown.credits.unknown).toBe(0);
     // The provider knows its own answers by the key: what was in flight is not charged again.
     expect(verdict.repeats.every((entry) => entry.replayed)).toBe(true);
     expect(paid(ledger)).toHaveLength(undisturbed.entries);

@@ -68,6 +68,17 @@ describe('answers that are lost', () => {
     expect(new Set(sent.map(({ operationKey }) => operationKey)).size).toBe(20);
   });
 
+  verifies(['BUDGET-LOST-1', 'BUDGET-LEFT-1'], 'are unknown also where the next try is refused', async () => {
+    for (const parts of [{}, KEYED]) {
+      const { tool, sent } = countedTool({ maxTries: 2, ...parts }, () => {
+        throw endsAs(sent.length === 1 ? 'ambiguous' : 'rejected');
+      });
+      const workspace = await testWorkspace({ tools: [tool] });
+      const { run } = await runPlay(workspace, ROWS, { input: { rows: 1 } });
+      expect([sent.length, await shown(workspace, run.id)]).toMatchObject([2, { settled: 0, unknown: 1 }]);
+    }
+  });
+
   verifies('BUDGET-LOST-1', 'of a batch count for all of its members', async () => {
     let asked = 0;
     const { tool, sent } = batchedTool({ maxSize: 4, maxTries: 3, ...KEYED }, async (inputs) => {

@@ -1,4 +1,5 @@
 import type { Database } from './driver.ts';
+import { LEFT, leaveTriesOf } from './open-tries.ts';
 import type { RatesFile } from './rates-file.ts';
 
 export interface LedgerOptions {
@@ -15,6 +16,8 @@ export interface LedgerOptions {
 interface Sums {
   readonly settled: number;
   readonly reserved: number;
+  /** What sessions that are gone had out. */
+  readonly left: number;
 }
 
 const RETRY_MS = 20;
@@ -25,12 +28,14 @@ const RETRY_MS = 20;
  * Owns: what this session holds and what it could not write yet. Does not own: who waits (the governor's budget).
  *
  * Invariants
- *  1. settled + all reservations never exceeds the limit as long as nobody settles more than it had reserved.
+ *  1. settled + all reservations, those that are left included, never exceeds the limit as long as nobody settles more than it had reserved.
  *  2. What is settled is at least what was known from elsewhere when this session began with the file, or took back the
  *     reservations of a session that is gone.
  *  3. Whatever is reserved when a period ends is reserved in the next: each credit counts once, when it is settled.
  *  4. A session has a row of reservations for as long as it has the ledger open, if only of 0.
- *  5. In a file that was remade this session's reservations and what it knew to be settled are entered again.
+ *  5. What a session that is gone had out at providers is left: it counts as spent until its run takes it up, or the period
+ *     ends (open-tries).
+ *  6. In a file that was remade this session's reservations and what it knew to be settled are entered again.
  */
 export class CreditLedger {
   readonly #file: RatesFile;
@@ -41,7 +46,7 @@ export class CreditLedger {
   #entering: Promise<void> | undefined;
   #held = 0;
   #owed = { reserved: 0, spent: 0 };
-  #seen: Sums & { readonly period: string } = { period: '', settled: 0, reserved: 0 };
+  #seen: Sums & { readonly period: string } = { period: '', settled: 0, reserved: 0, left: 0 };
   #retrying = false;
   #closed = false;
 
@@ -62,8 +67,10 @@ export class CreditLedger {
   reserve(credits: number): 'reserved' | 'full' | 'never' | 'busy' {
     const { limit } = this.#options;
     const said = this.#transact((db, sums) => {
-      if (sums.settled + credits > limit) return 'never';
-      if (sums.settled + sums.reserved + credits > limit) return this.#goneHolders(db).length > 0 ? 'gone' : 'full';
+      const { settled, left, reserved } = sums;
+      // For what dead runs have left nobody waits: they may never go on.
+      if (settled + left + credits > limit) return this.#goneHolders(db).length > 0 ? 'gone' : 'never';
+      if (settled + left + reserved + credits > limit) return this.#goneHolders(db).length > 0 ? 'gone' : 'full';
       this.#hold(db, credits);
       return 'reserved';
     });
@@ -83,16 +90,16 @@ export class CreditLedger {
     if (this.#closed) return;
     this.#transact((db) => {
       db.run('DELETE FROM reservations WHERE ledger = ? AND session = ?', this.#name, this.#file.session);
-      const isOpen = db.get('SELECT 1 FROM reservations WHERE ledger = ?', this.#name) !== undefined;
-      if (!isOpen && this.#options.isWhole === true) db.run('DELETE FROM ledgers WHERE name = ?', this.#name);
+      if (!this.#isOpen(db) && this.#options.isWhole === true) db.run('DELETE FROM ledgers WHERE name = ?', this.#name);
     });
     this.#closed = true;
   }
 
   /** As last seen, of all sessions. */
   state(): Sums {
-    const { settled, reserved, period } = this.#seen;
-    return { settled: period < this.#options.period() ? 0 : settled, reserved };
+    const { settled, reserved, left, period } = this.#seen;
+    const isOver = period < this.#options.period();
+    return { settled: isOver ? 0 : settled, reserved, left: isOver ? 0 : left };
   }
 
   #enterSoon(): void {
@@ -139,9 +146,8 @@ export class CreditLedger {
     await this.#file.transact((db) => {
       const isNew = db !== this.#enteredIn;
       // Not before what they may have spent has been looked up.
-      for (const session of this.#goneHolders(db))
-        db.run('DELETE FROM reservations WHERE ledger = ? AND session = ?', this.#name, session);
-      const isAlone = db.get('SELECT 1 FROM reservations WHERE ledger = ?', this.#name) === undefined;
+      for (const session of this.#goneHolders(db)) this.#giveUp(db, session);
+      const isAlone = !this.#isOpen(db);
       if (isNew && isAlone && this.#options.isWhole === true) db.run('DELETE FROM ledgers WHERE name = ?', this.#name);
       const period = this.#turn(db);
       const known = this.#seen.period === period ? this.#seen.settled : 0;
@@ -154,19 +160,34 @@ export class CreditLedger {
     });
   }
 
+  /** What it had out may have been spent, and its run may ask for it again: that much goes on being held. */
+  #giveUp(db: Database, session: string): void {
+    leaveTriesOf(db, session);
+    db.run('DELETE FROM reservations WHERE ledger = ? AND session = ?', this.#name, session);
+  }
+
+  #isOpen(db: Database): boolean {
+    const held = 'SELECT 1 FROM reservations WHERE ledger = ? AND session <> ?';
+    return db.get(held, this.#name, LEFT) !== undefined;
+  }
+
   /** Begins the next period where it has come; the period that is. */
   #turn(db: Database): string {
     const now = this.#options.period();
     const period = db.get<{ period: string }>('SELECT period FROM ledgers WHERE name = ?', this.#name)?.period;
     if (period !== undefined && period >= now) return period;
     db.run('INSERT OR REPLACE INTO ledgers VALUES (?, ?, 0)', this.#name, now);
+    // Whatever became of it, it was in a period that is over.
+    if (period !== undefined) db.run('DELETE FROM reservations WHERE ledger = ? AND session = ?', this.#name, LEFT);
     return now;
   }
 
   #sums(db: Database): Sums {
     const settled = db.get<{ settled: number }>('SELECT settled FROM ledgers WHERE name = ?', this.#name)?.settled ?? 0;
-    const sum = 'SELECT sum(credits) AS reserved FROM reservations WHERE ledger = ?';
-    return { settled, reserved: db.get<{ reserved: number | null }>(sum, this.#name)?.reserved ?? 0 };
+    const sum = `SELECT total(credits) AS held, total(credits) FILTER (WHERE session = ?) AS 'left'
+      FROM reservations WHERE ledger = ?`;
+    const { held = 0, left = 0 } = db.get<{ held: number; left: number }>(sum, LEFT, this.#name) ?? {};
+    return { settled, reserved: held - left, left };
   }
 
   #see(sums: Sums): void {
@@ -180,9 +201,9 @@ export class CreditLedger {
   }
 
   #goneHolders(db: Database): readonly string[] {
-    const others = 'SELECT session FROM reservations WHERE ledger = ? AND session <> ?';
+    const others = 'SELECT session FROM reservations WHERE ledger = ? AND session NOT IN (?, ?)';
     return db
-      .all<{ session: string }>(others, this.#name, this.#file.session)
+      .all<{ session: string }>(others, this.#name, this.#file.session, LEFT)
       .flatMap(({ session }) => (this.#file.isGone(session) ? [session] : []));
   }
 }

@@ -21,14 +21,14 @@ export class Database {
   readonly #tupleStatements = new Map<string, Statement>();
 
   /** Opens or makes the file (mode 0600, its folder 0700), or one in memory. Throws the binding's own errors. */
-  constructor(path: string | typeof IN_MEMORY) {
+  constructor(path: string | typeof IN_MEMORY, { readOnly = false }: { readonly readOnly?: boolean } = {}) {
     this.path = path;
-    if (path !== IN_MEMORY) {
+    if (path !== IN_MEMORY && !readOnly) {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
       // SQLite gives its -wal and -shm files the mode of the database file.
       if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
     }
-    this.#connection = new (loadSqlite().DatabaseSync)(path, { enableForeignKeyConstraints: false });
+    this.#connection = new (loadSqlite().DatabaseSync)(path, { enableForeignKeyConstraints: false, readOnly });
   }
 
   exec(sql: string): void {

@@ -4,6 +4,7 @@ import type { Clock } from '../../scope/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import { Database, IN_MEMORY } from './driver.ts';
 import { corrupt, isBusy, storeError } from './errors.ts';
+import { LEFT, leaveTriesOf } from './open-tries.ts';
 import { type WaitOptions, whenFree } from './waiting.ts';
 
 export interface RatesOptions {
@@ -45,6 +46,10 @@ CREATE TABLE IF NOT EXISTS places (
   account TEXT, session TEXT, held INTEGER NOT NULL, wanted INTEGER NOT NULL, asked_at REAL NOT NULL, turn INTEGER NOT NULL,
   PRIMARY KEY (account, session)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS open_tries (
+  run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, keyed INTEGER NOT NULL,
+  out INTEGER NOT NULL, lost INTEGER NOT NULL, session TEXT, PRIMARY KEY (run, call)
+) WITHOUT ROWID;
 `;
 
 interface MetaRow {
@@ -56,7 +61,8 @@ interface MetaRow {
  * What processes on one workspace share about limits: a SQLite file beside the store.
  *
  * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
- * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, credit-ledger).
+ * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, credit-ledger,
+ * open-tries).
  *
  * Invariants
  *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.
@@ -213,9 +219,12 @@ export class RatesFile {
     const meta = new Map(db.all<MetaRow>('SELECT name, value FROM meta').map((row) => [row.name, row.value]));
     if ((meta.get('format') ?? FORMAT) !== FORMAT) throw corrupt(path, `it is of format ${meta.get('format')}`);
     const isOtherBoot = meta.has('boot') && meta.get('boot') !== boot.id;
-    if (isOtherBoot) db.run('DELETE FROM reservations');
     for (const { name } of db.all<{ name: string }>('SELECT name FROM sessions'))
-      if (isOtherBoot || this.isGone(name)) forgetSession(db, name);
+      if (isOtherBoot || this.isGone(name)) {
+        leaveTriesOf(db, name);
+        forgetSession(db, name);
+      }
+    if (isOtherBoot) db.run('DELETE FROM reservations WHERE session <> ?', LEFT);
     db.run('DELETE FROM askers WHERE no NOT IN (SELECT asker_no FROM shares)');
     const atBoot = isOtherBoot && meta.get('clean') !== 1 ? boot.at : 0;
     const lost = Math.max(lostAt ?? 0, Number(meta.get('lostAt') ?? 0), atBoot);
@@ -226,6 +235,7 @@ export class RatesFile {
   }
 
   #leave(db: Database): void {
+    leaveTriesOf(db, this.session);
     db.run('DELETE FROM reservations WHERE session = ?', this.session);
     forgetSession(db, this.session);
     for (const { name } of db.all<{ name: string }>('SELECT name FROM sessions'))

@@ -1,5 +1,6 @@
 import { CreditLedger, type LedgerOptions } from './credit-ledger.ts';
 import { InflightPlaces } from './inflight-places.ts';
+import { OpenTries } from './open-tries.ts';
 import { RateSlots } from './rate-slots.ts';
 import { RatesFile, type RatesOptions } from './rates-file.ts';
 
@@ -7,6 +8,7 @@ import { RatesFile, type RatesOptions } from './rates-file.ts';
 export interface Rates {
   readonly slots: RateSlots;
   readonly places: InflightPlaces;
+  readonly tries: OpenTries;
   ledger(name: string, options: LedgerOptions): CreditLedger;
   /** `last` is done with the lock waited for, so that what it changes is kept. */
   close(last?: () => void): void;
@@ -15,10 +17,16 @@ export interface Rates {
 /** Opens the file at its first use, and remakes it where it is damaged. Throws nothing. */
 export function openRates(options: RatesOptions): Rates {
   const file = new RatesFile(options);
+  const tries = new OpenTries(file);
   return {
     slots: new RateSlots(file),
     places: new InflightPlaces(file),
+    tries,
     ledger: (name, of) => new CreditLedger(file, name, of),
-    close: (last) => file.close(last),
+    close: (last) =>
+      file.close(() => {
+        tries.flush();
+        last?.();
+      }),
   };
 }

@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { verifies } from '../../../test/requirements.ts';
+import { VirtualClock } from '../../scope/index.ts';
+import { Database } from './driver.ts';
+import { leftTries } from './open-tries.ts';
+import { openRates, type Rates } from './rates.ts';
+import type { RatesOptions } from './rates-file.ts';
+
+let folder: string;
+let path: string;
+let clock: VirtualClock;
+const opened: Rates[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'callsheet-tries-'));
+  path = join(folder, 'rates.db');
+  clock = new VirtualClock();
+});
+afterEach(() => {
+  for (const rates of opened.splice(0)) rates.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(more: Partial<RatesOptions> = {}): Rates {
+  const boot = { id: 'first', at: 1_000 };
+  const rates = openRates({ path, clock, session: 'one', isGone: () => false, boot, ...more });
+  opened.push(rates);
+  return rates;
+}
+
+describe('tries in rates.db', () => {
+  const RUN = { id: 'run_1', rootId: 'run_0' };
+  const day = (): string => new Date(clock.now()).toISOString().slice(0, 10);
+  const tryOf = (callId: string, more: object = {}) => ({
+    ...{ callId, place: { datasetNo: 1, ordinal: 2 }, credits: 1.5, isKeyed: true },
+    ...more,
+  });
+  const ledgerOf = async (rates: Rates, name: string) => {
+    const ledger = rates.ledger(name, { limit: 10e6, period: day, settled: async () => 0 });
+    await ledger.ready();
+    return ledger;
+  };
+
+  verifies('BUDGET-LEFT-1', 'are there for whoever looks, until their ends are known', async () => {
+    const rates = open();
+    await rates.tries.sent(RUN, [tryOf('a'), tryOf('b'), tryOf('c', { isKeyed: false })]);
+    expect(leftTries(path, RUN.id)).toEqual(
+      ['a', 'b', 'c'].map((id) => ({ ...tryOf(id, { isKeyed: id !== 'c' }), lost: 0 })),
+    );
+    await rates.tries.ended(RUN.id, ['a', 'c'], 'lost');
+    await rates.tries.ended(RUN.id, ['b'], 'known');
+    expect(leftTries(path, RUN.id)).toMatchObject([
+      { callId: 'a', credits: 0, lost: 1.5 },
+      { callId: 'c', credits: 0, lost: 1.5 },
+    ]);
+    await rates.tries.sent(RUN, [tryOf('a'), tryOf('c', { isKeyed: false, credits: 2 })]);
+    await rates.tries.ended(RUN.id, ['a', 'c'], 'known');
+    // Under a key it was charged once; what was sent twice without one may have been charged twice.
+    expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'c', credits: 0, lost: 1.5 }]);
+    expect([leftTries(path, 'run_2'), leftTries(join(folder, 'none.db'), RUN.id)]).toEqual([[], []]);
+  });
+
+  verifies(
+    'BUDGET-LEFT-2',
+    'of a session that is gone are held by both ledgers until their run takes them up',
+    async () => {
+      for (const name of ['day', 'tree run_0']) {
+        const gone = new Set<string>();
+        const isGone = (session: string): boolean => gone.has(session);
+        const [dead, other] = [open({ session: `dead ${name}`, isGone }), open({ session: `other ${name}`, isGone })];
+        const [ofDead, ofOther] = [await ledgerOf(dead, name), await ledgerOf(other, name)];
+        expect(ofDead.reserve(3e6)).toBe('reserved');
+        await dead.tries.sent(RUN, [tryOf('a'), tryOf('b')]);
+        gone.add(`dead ${name}`);
+        ofOther.reserve(9e6);
+        await ofOther.ready();
+        expect([ofOther.reserve(7.1e6), ofOther.state().left, ofOther.reserve(7e6)]).toEqual([
+          'never',
+          3e6,
+          'reserved',
+        ]);
+        await other.tries.take(RUN.id, new Map([['a', 'out']]));
+        ofOther.settle(-1.5e6, 0);
+        expect([ofOther.reserve(0), ofOther.state()]).toMatchObject(['reserved', { left: 1.5e6, reserved: 8.5e6 }]);
+        other.tries.leave(RUN.id, ['a']);
+        ofOther.settle(1.5e6, 0);
+        await other.tries.ofRun(RUN.id);
+        expect([ofOther.reserve(0), ofOther.state().left]).toEqual(['reserved', 3e6]);
+        await clock.advance(86_400_000);
+        expect([ofOther.reserve(3e6), ofOther.state().left]).toEqual(['reserved', 0]);
+        for (const rates of opened.splice(0)) rates.close();
+        rmSync(path);
+      }
+    },
+  );
+
+  verifies('BUDGET-LEFT-2', 'are left by a machine that stopped, and by a process that ends in order', async () => {
+    const first = open();
+    const ledger = await ledgerOf(first, 'day');
+    ledger.reserve(3e6);
+    await first.tries.sent(RUN, [tryOf('a')]);
+    const second = open({ session: 'two', boot: { id: 'second', at: clock.now() } });
+    const after = await ledgerOf(second, 'day');
+    expect([after.reserve(0), after.state()]).toMatchObject(['reserved', { left: 1.5e6, reserved: 0 }]);
+    await second.tries.sent(RUN, [tryOf('b')]);
+    second.close();
+    const third = await ledgerOf(open({ session: 'three', boot: { id: 'second', at: clock.now() } }), 'day');
+    expect([third.reserve(0), third.state()]).toMatchObject(['reserved', { left: 3e6, reserved: 0 }]);
+  });
+
+  it('hold nobody up where they cannot be written, and are made at the end at the latest', async () => {
+    const rates = open();
+    await rates.tries.ofRun(RUN.id);
+    const other = new Database(path);
+    other.begin();
+    const sent = rates.tries.sent(RUN, [tryOf('a')]);
+    let isSent = false;
+    void sent.then(() => {
+      isSent = true;
+    });
+    while (!isSent) await clock.advance(1_000);
+    other.rollback();
+    void rates.tries.sent(RUN, [tryOf('b')]);
+    rates.close();
+    other.close();
+    expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'b' }]);
+  });
+});

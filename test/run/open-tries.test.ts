@@ -1,0 +1,196 @@
+import { describe, expect } from 'vitest';
+import { runReport } from '../../src/report/index.ts';
+import { VirtualClock } from '../../src/scope/virtual-clock.ts';
+import type { Tool } from '../../src/sdk/index.ts';
+import { unrecordedTries } from '../../src/store/index.ts';
+import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
+import { crash, crashingEngine, laterClock } from '../harness/crash.ts';
+import { diedInRates } from '../harness/rates.ts';
+import { batchedTool, countedTool, endsAs, latch, until } from '../harness/tools.ts';
+import { attempt, openTest, type PlayOrder, queued, runPlay, testFolder } from '../harness/workspace.ts';
+import { verifies } from '../requirements.ts';
+
+const ROWS = `async (ctx, input) => {
+  if (globalThis.callsheetEndsEarly) throw new Error('early');
+  const ds = await ctx.dataset('rows', Array.from({ length: input.rows }, (_, n) => ({ n })), { key: 'n' })
+    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
+    .run({ concurrency: 8 });
+  return (await ds.materialize()).length;
+}`;
+const KEYED = { idempotency: { header: 'Idempotency-Key' } };
+
+async function shown(workspace: Workspace, runId: string) {
+  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
+  return { settled, unknown };
+}
+
+/** A provider that does and charges all at once; while it is `slow`, all answers from the tenth on are on their way. */
+function slowProvider(parts: object = {}) {
+  let isSlow = true;
+  const never = latch();
+  const found = countedTool(parts, async ({ n }) => {
+    if (isSlow && found.sent.length > 10) await never.opened;
+    return n;
+  });
+  const charged = (): number => {
+    const keys = found.sent.map(({ operationKey }) => operationKey);
+    return 'idempotency' in parts ? new Set(keys).size : keys.length;
+  };
+  const answer = (): void => {
+    isSlow = false;
+  };
+  return { ...found, charged, answer };
+}
+
+interface Killed {
+  readonly dir: string;
+  readonly runId: string;
+  /** The workspace as another process opens it an hour later. */
+  readonly later: Workspace;
+}
+
+/** A run whose process is killed once this holds. */
+async function killed(
+  tool: Tool,
+  when: () => boolean,
+  { config = {}, ...order }: PlayOrder & { readonly config?: object },
+): Promise<Killed> {
+  const dir = testFolder({ 'callsheet.config.json': JSON.stringify(config) });
+  const now = await openTest(dir, { tools: [tool] });
+  const run = await queued(now, ROWS, order);
+  const { engine, die } = crashingEngine(now, () => false);
+  void engine.start(run.id);
+  await until(when);
+  await now.committer.flush();
+  die();
+  diedInRates(now.paths.rates);
+  return { dir, runId: run.id, later: await openTest(dir, { tools: [tool], clock: laterClock() }) };
+}
+
+describe('calls that were out when their process was killed', () => {
+  verifies('BUDGET-LEFT-1', 'are unknown, until they have gone out again under their key', async () => {
+    const provider = slowProvider(KEYED);
+    const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
+    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+    provider.answer();
+    expect((await attempt(later, runId)).result).toBe(30);
+    expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown: 0 }, 30]);
+  });
+
+  verifies('BUDGET-LEFT-1', 'without a key stay unknown, since they may be charged twice', async () => {
+    const provider = slowProvider();
+    const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
+    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+    provider.answer();
+    expect((await attempt(later, runId)).result).toBe(30);
+    expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown: 8 }, 38]);
+  });
+
+  verifies('BUDGET-LEFT-1', 'count once where their answers, or their ends, are on disk', async () => {
+    const { tool } = countedTool({ maxTries: 1 }, ({ n }) => {
+      if (n === 1) throw endsAs('rejected');
+      return n;
+    });
+    const now = await openTest(testFolder(), { tools: [tool] });
+    const run = await queued(now, ROWS, { input: { rows: 4 } });
+    await crash(now, run.id, (write) => write.kind === 'call' && write.entry.error === null);
+    const { calls, report } = now.store;
+    const paid = (await calls.unsettledReceipts(run.no)).map(({ callId }) => callId);
+    const failed = (await report.failedCalls(run.no, 10)).map(({ callId }) => callId);
+    expect([paid.length > 0, failed.length]).toEqual([true, 1]);
+    const tries = [...paid, ...failed, 'other'].map((callId) => ({
+      ...{ callId, place: { datasetNo: 1, ordinal: 1 }, credits: 1, isKeyed: true },
+    }));
+    expect(await unrecordedTries(calls, run.no, tries)).toEqual(new Set(['other']));
+  });
+
+  verifies('BUDGET-LEFT-2', 'never take a run over its limit: with a key all of it is used', async () => {
+    for (const [parts, limit] of [
+      [KEYED, 20],
+      [{}, 25],
+    ] as const) {
+      const provider = slowProvider(parts);
+      const order = { input: { rows: 100 }, maxCredits: limit };
+      const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
+      provider.answer();
+      expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
+      const { settled, unknown } = await shown(later, runId);
+      expect([provider.charged(), settled + unknown]).toEqual([limit, limit]);
+      // What is lost is still spent for the attempt after that.
+      expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
+      expect(provider.charged()).toBe(limit);
+    }
+  });
+
+  verifies('BUDGET-LEFT-2', 'of a batch are those of its members', async () => {
+    const never = latch();
+    let isSlow = true;
+    const { tool, sent } = batchedTool({ maxSize: 4, ...KEYED }, async (inputs) => {
+      if (isSlow && sent.length > 2) await never.opened;
+      return inputs.map(({ n }) => n);
+    });
+    const order = { input: { rows: 100 }, maxCredits: 22 };
+    const { later, runId } = await killed(tool, () => sent.length === 4, order);
+    expect(await shown(later, runId)).toEqual({ settled: 8, unknown: 8 });
+    isSlow = false;
+    expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
+    const charged = new Map(sent.map(({ operationKey, inputs }) => [operationKey, inputs.length]));
+    expect([...charged.values()].reduce((sum, size) => sum + size, 0)).toBe(22);
+    expect(await shown(later, runId)).toEqual({ settled: 22, unknown: 0 });
+  });
+
+  verifies('BUDGET-LEFT-2', 'are held by the day for their run, whoever else spends of it', async () => {
+    for (const [parts, others, own] of [
+      [KEYED, 12, 18],
+      [{}, 12, 10],
+    ] as const) {
+      const provider = slowProvider(parts);
+      const order = { input: { rows: 18 }, config: { creditsPerDay: 30 } };
+      const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
+      provider.answer();
+      const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
+      const other = await runPlay(later, FRESH, { input: { rows: 100 } });
+      expect([other.code, (await shown(later, other.run.id)).settled]).toEqual(['OUT_OF_CREDITS', others]);
+      const resumed = await attempt(later, runId);
+      expect(resumed.code).toBe(own === 18 ? undefined : 'OUT_OF_CREDITS');
+      expect([(await shown(later, runId)).settled, provider.charged()]).toEqual([own, 30]);
+    }
+  });
+
+  verifies('BUDGET-LEFT-2', 'go on being held where the next attempt ends before it has asked for them', async () => {
+    const provider = slowProvider(KEYED);
+    const order = { input: { rows: 30 }, config: { creditsPerDay: 30 } };
+    const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
+    Object.assign(globalThis, { callsheetEndsEarly: true });
+    const ended = await attempt(later, runId);
+    Object.assign(globalThis, { callsheetEndsEarly: false });
+    expect(ended.code).toBe('PLAY_THREW');
+    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+    provider.answer();
+    const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
+    const other = await runPlay(later, FRESH, { input: { rows: 100 } });
+    expect([other.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 30]);
+  });
+});
+
+describe('a call whose answer is lost and whose next try is put off', () => {
+  verifies('BUDGET-LOST-1', 'keeps its credits until it goes on', async () => {
+    const clock = new VirtualClock();
+    let asked = 0;
+    const limits = { rate: [{ calls: 3, per: '1m' }], concurrency: 3 } as const;
+    const { tool, sent } = countedTool({ ...KEYED, limits }, ({ n }) => {
+      if (++asked === 3) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], clock });
+    const run = await queued(workspace, ROWS, { input: { rows: 5 }, maxCredits: 5 });
+    const ended = attempt(workspace, run.id);
+    let isOver = false;
+    void ended.finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await clock.advance(500);
+    expect([(await ended).result, sent.length]).toEqual([5, 6]);
+    expect(await shown(workspace, run.id)).toEqual({ settled: 5, unknown: 0 });
+  });
+});
