@@ -152,7 +152,7 @@ export const MONEY: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-LEFT-2'],
-    file: 'store/sqlite/open-tries.ts',
+    file: 'store/sqlite/left-credits.ts',
     from: 'for (const ledger of [treeLedger(root), DAY_LEDGER]) {',
     to: 'for (const ledger of [treeLedger(root)]) {',
     why: 'other runs spend of the day what a dead one may have been charged',

@@ -45,8 +45,9 @@ export type {
   WaitRecord,
   WriteInRun,
 } from './records.ts';
+export { DAY_LEDGER, treeLedger } from './sqlite/left-credits.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
-export { DAY_LEDGER, type LeftTry, leftTries, type OpenTry, type TryLog, treeLedger } from './sqlite/open-tries.ts';
+export { type LeftTry, leftTries, type OpenTry, type TryLog } from './sqlite/open-tries.ts';
 export { openRates, type Rates } from './sqlite/rates.ts';
 export type { RatesOptions } from './sqlite/rates-file.ts';
 export { unrecordedTries } from './unrecorded-tries.ts';

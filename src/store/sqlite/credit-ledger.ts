@@ -1,5 +1,5 @@
 import type { Database } from './driver.ts';
-import { LEFT, leaveTriesOf } from './open-tries.ts';
+import { LEFT, leaveTriesOf } from './left-credits.ts';
 import type { RatesFile } from './rates-file.ts';
 
 export interface LedgerOptions {

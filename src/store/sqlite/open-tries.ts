@@ -1,5 +1,6 @@
 import type { Place } from '../../scope/index.ts';
 import { Database } from './driver.ts';
+import { holdLeft, leaveTries } from './left-credits.ts';
 import type { RatesFile } from './rates-file.ts';
 
 /** A paid call that goes out. */
@@ -31,9 +32,6 @@ interface Change {
   readonly make: (db: Database) => void;
   readonly made: () => void;
 }
-
-/** Whose the reservations of a ledger are that dead sessions have left: nobody's. */
-export const LEFT = 'left';
 
 const MICRO = 1e6;
 const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, keyed, out, lost, session) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
@@ -121,7 +119,7 @@ export class OpenTries {
   leave(runId: string, callIds: readonly string[]): void {
     const { session } = this.#file;
     void this.#change((db) => {
-      for (const callId of callIds) leaveTries(db, 'run = ? AND call = ? AND session = ?', runId, callId, session);
+      for (const callId of callIds) leaveTries(db, 'run = ? AND call = ? AND session = ?', [runId, callId, session]);
     });
   }
 
@@ -161,11 +159,6 @@ export class OpenTries {
 /** What a run's calls need of it. */
 export type TryLog = Pick<OpenTries, 'sent' | 'ended' | 'ofRun' | 'take' | 'leave'>;
 
-/** What a session had out is nobody's now, and the ledgers that it drew on go on holding it. */
-export function leaveTriesOf(db: Database, session: string): void {
-  leaveTries(db, 'session = ?', session);
-}
-
 /** What a run's attempts have left, for whoever only looks: none where the file cannot be read. */
 export function leftTries(path: string, runId: string): readonly LeftTry[] {
   let db: Database | undefined;
@@ -177,28 +170,6 @@ export function leftTries(path: string, runId: string): readonly LeftTry[] {
   } finally {
     db?.close();
   }
-}
-
-function leaveTries(db: Database, where: string, ...values: readonly string[]): void {
-  const sums = `SELECT root, sum(out) AS out FROM open_tries WHERE ${where} GROUP BY root`;
-  for (const { root, out } of db.all<{ root: string; out: number }>(sums, ...values)) holdLeft(db, root, out);
-  db.run(`UPDATE open_tries SET session = NULL WHERE ${where}`, ...values);
-}
-
-/** In those of its ledgers that there are: that of its tree, and that of the day. */
-function holdLeft(db: Database, root: string, credits: number): void {
-  for (const ledger of [treeLedger(root), DAY_LEDGER]) {
-    if (db.get('SELECT 1 FROM ledgers WHERE name = ?', ledger) === undefined) continue;
-    const add = `INSERT INTO reservations VALUES (?, ?, max(0, ?))
-      ON CONFLICT (ledger, session) DO UPDATE SET credits = max(0, credits + ?)`;
-    db.run(add, ledger, LEFT, credits, credits);
-  }
-}
-
-export const DAY_LEDGER = 'day';
-
-export function treeLedger(rootId: string): string {
-  return `tree ${rootId}`;
 }
 
 function leftTry({ callId, datasetNo, ordinal, keyed, out, lost }: TryRow): LeftTry {

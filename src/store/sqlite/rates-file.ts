@@ -4,7 +4,7 @@ import type { Clock } from '../../scope/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import { Database, IN_MEMORY } from './driver.ts';
 import { corrupt, isBusy, storeError } from './errors.ts';
-import { LEFT, leaveTriesOf } from './open-tries.ts';
+import { LEFT, leaveTriesOf } from './left-credits.ts';
 import { type WaitOptions, whenFree } from './waiting.ts';
 
 export interface RatesOptions {
