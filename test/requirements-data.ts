@@ -399,6 +399,8 @@ export const REQUIREMENTS = {
     'A run that may cost more than confirmAbove asks in a terminal, and elsewhere needs --yes or --max-credits.',
   'CLI-PLAN-1': 'plan buys nothing and counts new calls, receipts, skips and blocks by column and leg.',
   'CLI-WHY-1': 'why shows for a row where each value came from, or why there is none.',
+  'WHY-OUTSIDE-1':
+    'why without --row shows every call of a run that is in no cell, in pages: place, tool, outcome, source, receipt, credits, time, error.',
   'CLI-ERRORS-1':
     'runs errors groups failed rows by code and message, with counts, samples and the command that mends each group.',
   'CLI-EXPORT-1':
@@ -572,6 +574,8 @@ export const REQUIREMENTS = {
     'A leg whose find was of no use to the cell is rejected; one that the answering leg went by is not.',
   'PROVENANCE-CREDITS-1':
     'The credits of all cells in the provenance export are those of runs show, with failed rows, refreshes and resumes.',
+  'PROVENANCE-CREDITS-2':
+    'The credits of all cells, and those that runs show has outside rows and columns, are those that the run has settled; the provenance export says what is in no cell, and what tells of it.',
   'LEGS-RESUMED-1': "A resumed run's legs count the rows of earlier attempts, each once, and what they have paid.",
   'TIMINGS-1': "runs show --timings splits every call's time by tool and phase, over all attempts.",
   'GOVERNOR-SHOWN-1': 'runs show and the live view show the numbers with which the governor decides.',

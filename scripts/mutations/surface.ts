@@ -81,6 +81,20 @@ export const SURFACE: readonly Mutation[] = [
     why: 'why shows no call',
   },
   {
+    breaks: ['WHY-OUTSIDE-1'],
+    file: 'report/why-run.ts',
+    from: 'yield* oldestFirst(outside.get(0) ?? [], { datasetNo: 0, ordinal: 0 });',
+    to: '',
+    why: 'nobody can say what the credits of the play itself went for',
+  },
+  {
+    breaks: ['PROVENANCE-CREDITS-2'],
+    file: 'report/credit-places.ts',
+    from: 'return datasetNo === 0 || columnAt(path, columns(datasetNo)) === undefined;',
+    to: 'return datasetNo === 0;',
+    why: 'credits for a column that was renamed count as those of cells which no export has',
+  },
+  {
     breaks: ['CLI-ERRORS-1'],
     file: 'report/errors.ts',
     from: 'const message = normalised(error.message);',

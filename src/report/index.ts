@@ -1,3 +1,4 @@
+export type { AttemptJson } from './attempt-json.ts';
 export {
   type DoubtJson,
   doubtsOf,
@@ -6,7 +7,7 @@ export {
 } from './doubts.ts';
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type EventJson, eventsOf } from './events.ts';
-export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export { type Exported, type ExportedCredits, type ExportOptions, exportDataset } from './export.ts';
 export { knownRow } from './known-row.ts';
 export { exportCommands, shellWord } from './next.ts';
 export { assertOutputPath, inputPathsOf } from './output.ts';
@@ -35,4 +36,5 @@ export {
 } from './show.ts';
 export { type PhaseJson, TIMINGS_EVENT, type TimingsJson, timingsOf } from './timings.ts';
 export type { OpenWaitJson, WaitingJson } from './waiting.ts';
-export { type AttemptJson, type WhyJson, whyRow } from './why.ts';
+export { type WhyJson, whyRow } from './why.ts';
+export { type CallJson, type WhyRunJson, whyRun } from './why-run.ts';
