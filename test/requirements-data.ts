@@ -351,6 +351,8 @@ export const REQUIREMENTS = {
   'RERUN-WRITE-3': 'A write in doubt cannot be said to be not done where any other rerun of the family has made it.',
   'RERUN-CHAIN-1':
     'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
+  'RERUN-STARTED-1':
+    'A rerun says, before it asks, which runs it starts again, and that with --refresh these buy anew whatever rows are chosen; what they may cost is in what it asks about.',
   'RERUN-CHILD-1': 'A child of a rerun is a rerun of the child of its source.',
   'CODE-RESUME-1': 'Under changed code recorded calls that still exist are used, and finished rows stay.',
   'CODE-COLUMNS-1':

@@ -158,6 +158,20 @@ export const SURFACE: readonly Mutation[] = [
     why: '-o of a resume is not written',
   },
   {
+    breaks: ['RERUN-STARTED-1'],
+    file: 'workspace/rerun.ts',
+    from: '(await mostCredits(workspace, source, how)) + started.mostCredits,',
+    to: 'await mostCredits(workspace, source, how),',
+    why: 'one row is to be refreshed, and all runs that the play starts are bought anew unasked',
+  },
+  {
+    breaks: ['RERUN-STARTED-1'],
+    file: 'workspace/rerun-started.ts',
+    from: "addStarted(nearest, 'body', await store.runs.boundaries(run.no, 0, [0]));",
+    to: '',
+    why: 'nobody is told of the runs that the play itself starts again',
+  },
+  {
     breaks: ['CANCEL-TREE-1'],
     file: 'cli/actions/runs-cancel.ts',
     from: 'if (!done.has(child.id)) done.set',

@@ -1,4 +1,5 @@
 export type { AttemptJson } from './attempt-json.ts';
+export { columnAt } from './credit-places.ts';
 export {
   type DoubtJson,
   doubtsOf,
