@@ -415,6 +415,8 @@ export const REQUIREMENTS = {
   'CLI-RECEIPTS-1':
     'receipts list, show and evict work; evicting ends reuse, and the bytes stay while a run points at them.',
   'CLI-TOOLS-1': 'tools list, describe and call work; call leaves a receipt like any other.',
+  'CLI-LAST-1':
+    "Wherever a command takes a run, 'last' is the newest that somebody started, never one that a run has started.",
   'CLI-LIMIT-1': '--limit takes the first n rows of every file.',
   'CLI-NODE-1': 'An older Node.js gets one line with the way out.',
   'CLI-OUTPUT-1': 'An output path equal to the input, or in a missing folder, is refused before anything is paid.',

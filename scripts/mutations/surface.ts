@@ -172,6 +172,13 @@ export const SURFACE: readonly Mutation[] = [
     why: 'nobody is told of the runs that the play itself starts again',
   },
   {
+    breaks: ['CLI-LAST-1'],
+    file: 'workspace/runs.ts',
+    from: 'const root = page.find((run) => run.parentRunId === null);',
+    to: 'const [root] = page;',
+    why: "'runs resume last' goes on with a run that another one has started",
+  },
+  {
     breaks: ['CANCEL-TREE-1'],
     file: 'cli/actions/runs-cancel.ts',
     from: 'if (!done.has(child.id)) done.set',

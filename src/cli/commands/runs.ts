@@ -15,7 +15,9 @@ import { collected, count, credits, oneOf, refreshed, text } from '../option-val
 export function declareRuns(parts: Declaring): void {
   const parent = parts.program
     .command('runs')
-    .description("what was run: <id> is a run's id, the beginning or end of one, or 'last'");
+    .description(
+      "what was run: <id> is a run's id, the beginning or end of one, or 'last' (the newest that you started)",
+    );
   declareLooking(parts, parent);
   declareStreams(parts, parent);
   declareRerun(parts, parent);
