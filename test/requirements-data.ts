@@ -607,6 +607,8 @@ export const REQUIREMENTS = {
     'A waiting run says until when each event is waited for, and apart from that when it goes on by itself.',
   'DOUBT-LATE-2':
     'A write whose answer came late is not listed in doubt, but as done, with the command that takes its answer.',
+  'DOUBT-ANSWER-1':
+    'A write is not said to be done without its answer: the play never goes on with null unless --data null says so.',
   'DOUBT-NEXT-1': 'What runs resolve names as the next command works, however the run stands.',
 
   // what a new user's session found

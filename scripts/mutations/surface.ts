@@ -172,6 +172,13 @@ export const SURFACE: readonly Mutation[] = [
     why: 'nobody is told of the runs that the play itself starts again',
   },
   {
+    breaks: ['DOUBT-ANSWER-1'],
+    file: 'cli/actions/runs-resolve.ts',
+    from: 'if (data === undefined) return undefined;',
+    to: 'if (data === undefined) return null;',
+    why: 'the play goes on with null for the answer of a write that somebody said was done',
+  },
+  {
     breaks: ['CLI-LAST-1'],
     file: 'workspace/runs.ts',
     from: 'const root = page.find((run) => run.parentRunId === null);',

@@ -211,7 +211,10 @@ function declareResolve(parts: Declaring, parent: Command): void {
     async () => (await import('../actions/runs-resolve.ts')).runsResolve,
   )
     .requiredOption('--as <what>', 'done, or not-done', oneOf(['done', 'not-done']))
-    .option('--data <json>', "what the provider answered, as the call's result")
+    .option(
+      '--data <json>',
+      "with --as done: what the provider answered, as the call's result; null where the play does without",
+    )
     // A call's id may begin with a dash.
     .allowUnknownOption();
 }
