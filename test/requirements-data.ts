@@ -27,6 +27,8 @@ export const REQUIREMENTS = {
     'A play returns JSON with datasets in it as handles; anything else fails the run with the path of the value.',
   'PLAY-RESULT-2': 'Results are never truncated.',
   'PLAY-CHECK-1': 'check finds unknown tools (with the nearest names), missing secrets and a dataset used as an array.',
+  'CHECK-COST-1':
+    'What check says a row costs at most counts every call that the text shows, inline children too; where a loop or hidden code has no bound, it says which.',
   'PLAY-CHECK-2':
     'check warns of Date.now, Math.random, fs, bare fetch and process.env outside a step, and never refuses for them.',
   'STEPS-ORDER-1': 'Steps run in order, and each sees the row with the results of the steps before it.',
@@ -353,6 +355,8 @@ export const REQUIREMENTS = {
   'RERUN-WRITE-3': 'A write in doubt cannot be said to be not done where any other rerun of the family has made it.',
   'RERUN-CHAIN-1':
     'A rerun of a rerun finds what any run before it was answered, and a resumed rerun goes on as a rerun.',
+  'RERUN-STARTED-1':
+    'A rerun says, before it asks, which runs it starts again, and that with --refresh these buy anew whatever rows are chosen; what they may cost is in what it asks about.',
   'RERUN-CHILD-1': 'A child of a rerun is a rerun of the child of its source.',
   'CODE-RESUME-1': 'Under changed code recorded calls that still exist are used, and finished rows stay.',
   'CODE-COLUMNS-1':
@@ -403,6 +407,8 @@ export const REQUIREMENTS = {
     'A run that may cost more than confirmAbove asks in a terminal, and elsewhere needs --yes or --max-credits.',
   'CLI-PLAN-1': 'plan buys nothing and counts new calls, receipts, skips and blocks by column and leg.',
   'CLI-WHY-1': 'why shows for a row where each value came from, or why there is none.',
+  'WHY-OUTSIDE-1':
+    'why without --row shows every call of a run that is in no cell, in pages: place, tool, outcome, source, receipt, credits, time, error.',
   'CLI-ERRORS-1':
     'runs errors groups failed rows by code and message, with counts, samples and the command that mends each group.',
   'CLI-EXPORT-1':
@@ -413,6 +419,8 @@ export const REQUIREMENTS = {
   'CLI-RECEIPTS-1':
     'receipts list, show and evict work; evicting ends reuse, and the bytes stay while a run points at them.',
   'CLI-TOOLS-1': 'tools list, describe and call work; call leaves a receipt like any other.',
+  'CLI-LAST-1':
+    "Wherever a command takes a run, 'last' is the newest that somebody started, never one that a run has started.",
   'CLI-LIMIT-1': '--limit takes the first n rows of every file.',
   'CLI-NODE-1': 'An older Node.js gets one line with the way out.',
   'CLI-OUTPUT-1': 'An output path equal to the input, or in a missing folder, is refused before anything is paid.',
@@ -576,6 +584,8 @@ export const REQUIREMENTS = {
     'A leg whose find was of no use to the cell is rejected; one that the answering leg went by is not.',
   'PROVENANCE-CREDITS-1':
     'The credits of all cells in the provenance export are those of runs show, with failed rows, refreshes and resumes.',
+  'PROVENANCE-CREDITS-2':
+    'The credits of all cells, and those that runs show has outside rows and columns, are those that the run has settled; the provenance export says what is in no cell, and what tells of it.',
   'LEGS-RESUMED-1': "A resumed run's legs count the rows of earlier attempts, each once, and what they have paid.",
   'TIMINGS-1': "runs show --timings splits every call's time by tool and phase, over all attempts.",
   'GOVERNOR-SHOWN-1': 'runs show and the live view show the numbers with which the governor decides.',
@@ -601,6 +611,8 @@ export const REQUIREMENTS = {
     'A waiting run says until when each event is waited for, and apart from that when it goes on by itself.',
   'DOUBT-LATE-2':
     'A write whose answer came late is not listed in doubt, but as done, with the command that takes its answer.',
+  'DOUBT-ANSWER-1':
+    'A write is not said to be done without its answer: the play never goes on with null unless --data null says so.',
   'DOUBT-NEXT-1': 'What runs resolve names as the next command works, however the run stands.',
 
   // what a new user's session found

@@ -9,6 +9,8 @@ export interface Spending {
   readonly confirmAbove: number;
   /** Worked out when it is needed; a number of credits where there is nothing more to show. */
   readonly most: () => Promise<PlanJson | number>;
+  /** What part of it nobody may expect, as people say it: `40 of them by 2 runs that are started again`. */
+  readonly ofThese?: string | undefined;
 }
 
 const CONFIRM_ABOVE = 100;
@@ -26,7 +28,7 @@ export async function askBeforeSpending(terminal: Terminal, spending: Spending):
   const isWhole = plan?.isWhole !== false;
   if (most <= spending.confirmAbove && isWhole) return;
   const cost = isWhole
-    ? `This may cost up to ${shownNumber(most)} credits`
+    ? `This may cost up to ${shownNumber(most)} credits${spending.ofThese === undefined ? '' : `, ${spending.ofThese}`}`
     : `Nobody can tell what this may cost (${plan?.notes.join(' ') ?? ''})`;
   if (terminal.interactive && !terminal.json) {
     if (plan !== undefined) for (const line of planLines(plan)) terminal.note(line);

@@ -78,7 +78,8 @@ describe('wrong usage', () => {
     [['signal', '--event', 'e'], /--data <json>.* not specified/, 'callsheet signal --help'],
     [['signal', '--data', '1'], /--event <name>.* not specified/, 'callsheet signal --help'],
     [['worker', '--concurrency', '0'], /whole number from 1 up/, 'callsheet worker --help'],
-    [['why', 'last'], /--row <key>.* not specified/, 'callsheet why --help'],
+    [['why', 'last', '--column', 'a'], /--column is about the cells of a row/, "callsheet why last --row '#1'"],
+    [['why', 'last', '--row', '#1', '--limit', '2'], /--limit is for calls that are in no cell/, 'callsheet why last'],
     [['runs', 'export', 'last', '--rows', 'some'], /one of all, completed, failed/, 'callsheet runs export --help'],
     [[], /No command was given/, 'callsheet --help'],
   ])('%j exits 2 and says what to type', async (args, message, next) => {

@@ -29,12 +29,21 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
   const unknown =
     credits.unknown > 0 ? `, and up to ${shownNumber(credits.unknown)} more by what was begun and is not settled` : '';
-  lines.push(`  credits  ${shownNumber(credits.settled)}${limit}${unknown}`);
+  lines.push(`  credits  ${shownNumber(credits.settled)}${limit}${inNoCellText(report)}${unknown}`);
   if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
   if (report.inDoubt > 0) lines.push(`  doubts   ${doubtsText(report.inDoubt)}`);
   if (report.waiting !== null) lines.push(`  waits    ${waitsText(report.waiting)}`);
   if (facts.sandbox !== undefined) lines.push(sandboxLine(facts.sandbox));
   return lines;
+}
+
+/** What of the credits no cell tells of, and what does. */
+function inNoCellText({ run, credits: { outsideRows, outsideColumns } }: RunReport): string {
+  const parts = [
+    ...(outsideRows === 0 ? [] : [`${shownNumber(outsideRows)} outside rows`]),
+    ...(outsideColumns === 0 ? [] : [`${shownNumber(outsideColumns)} for columns that are there no more`]),
+  ];
+  return parts.length === 0 ? '' : `, of these ${parts.join(' and ')} (callsheet why ${run.id})`;
 }
 
 /** How many writes nobody knows the end of. */

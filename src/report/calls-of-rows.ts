@@ -1,5 +1,6 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import type { CallEntry, RunRecord } from '../store/index.ts';
+import { columnAt } from './credit-places.ts';
 import type { ReportSource } from './reads.ts';
 
 /** The calls behind the cells of one row. */
@@ -27,13 +28,8 @@ export async function callsOfRows(
   );
   if (run.replayedFrom === null) return found;
   const first = (JSON.parse(run.options) as { readonly column?: string | null }).column;
-  const before = shape.columns.slice(
-    0,
-    Math.max(
-      0,
-      shape.columns.findIndex(({ name }) => name === first),
-    ),
-  );
+  const names = shape.columns.map(({ name }) => name);
+  const before = names.slice(0, Math.max(0, names.indexOf(first ?? '')));
   const kept = new Set(rows.filter(({ at }) => at !== null && at < run.createdAt).map(ordinalOf));
   const wanting = new Set(before.length === 0 ? kept : ordinals);
   for (let at = run; at.replayedFrom !== null && wanting.size > 0; ) {
@@ -41,7 +37,7 @@ export async function callsOfRows(
     if (earlier === undefined) break;
     for (const [ordinal, calls] of await source.calls.journal(earlier.no, shape.datasetNo, [...wanting])) {
       const isKept = kept.has(ordinal);
-      const theirs = isKept ? calls : calls.filter(({ path }) => before.some(({ name }) => isOf(name, path)));
+      const theirs = isKept ? calls : calls.filter(({ path }) => before.includes(columnAt(path, names) ?? ''));
       if (theirs.length === 0) continue;
       wanting.delete(ordinal);
       const own = found.get(ordinal)?.calls ?? [];
@@ -55,8 +51,4 @@ export async function callsOfRows(
 
 function ordinalOf({ ordinal, repeats }: Asked): number {
   return repeats ?? ordinal;
-}
-
-function isOf(column: string, path: string): boolean {
-  return path === column || path.startsWith(`${column}.`);
 }

@@ -1,10 +1,12 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { openCsvWriter, openJsonlWriter, type Written } from '../files/index.ts';
 import type { RunRecord } from '../store/index.ts';
-import { chosenFrame, readerOf } from './frames.ts';
+import { columnNamesOf, creditPlaces } from './credit-places.ts';
+import { chosenFrame, framesOf, readerOf } from './frames.ts';
 import { inputPathsOf, outputFormat } from './output.ts';
 import { type CellProvenance, provenanceOf } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
+import { rounded } from './run-json.ts';
 
 export interface ExportOptions {
   readonly path: string;
@@ -16,8 +18,20 @@ export interface ExportOptions {
   readonly inputPaths?: readonly string[] | undefined;
 }
 
+/** Where the credits of an exported run are told. The three together are what it has settled. */
+export interface ExportedCredits {
+  /** In the cells of the rows that were written. */
+  readonly written: number;
+  /** In cells of other rows and datasets. */
+  readonly elsewhere: number;
+  /** In none: `why <run>` tells of them. */
+  readonly inNoCell: number;
+}
+
 export interface Exported extends Written {
   readonly dataset: string;
+  /** Null without provenance. */
+  readonly credits: ExportedCredits | null;
 }
 
 /**
@@ -32,17 +46,27 @@ export async function exportDataset(source: ReportSource, run: RunRecord, option
   const guarded = { ...options, inputPaths };
   const write =
     outputFormat(options.path) === 'jsonl' ? await jsonlSink(guarded, shape) : await csvSink(guarded, shape);
+  let credits = 0;
   try {
     for await (const piece of reader.rows()) {
       const rows = piece.filter((row) => isWanted(row, options.rows ?? 'all'));
       const provenance = options.provenance === true ? await provenanceOf(source, run, { shape, rows }) : undefined;
+      for (const cell of provenance?.flat() ?? []) credits += cell.credits;
       await write.rows(rows, provenance);
     }
-    return { ...(await write.close()), dataset: shape.key };
+    const written = await write.close();
+    const told = options.provenance === true ? await creditsBeside(source, run, rounded(credits)) : null;
+    return { ...written, dataset: shape.key, credits: told };
   } catch (error) {
     await write.abort();
     throw error;
   }
+}
+
+async function creditsBeside(source: ReportSource, run: RunRecord, written: number): Promise<ExportedCredits> {
+  const columns = columnNamesOf(await framesOf(source, run));
+  const { cells, outsideRows, outsideColumns } = creditPlaces(await source.report.toolTotals(run.no), columns);
+  return { written, elsewhere: rounded(cells - written), inNoCell: rounded(outsideRows + outsideColumns) };
 }
 
 function isWanted(row: DatasetRow, rows: 'all' | 'completed' | 'failed'): boolean {

@@ -1,3 +1,5 @@
+export type { AttemptJson } from './attempt-json.ts';
+export { columnAt } from './credit-places.ts';
 export {
   type DoubtJson,
   doubtsOf,
@@ -6,7 +8,7 @@ export {
 } from './doubts.ts';
 export { type ErrorGroup, type ErrorsJson, errorsReport } from './errors.ts';
 export { type EventJson, eventsOf } from './events.ts';
-export { type Exported, type ExportOptions, exportDataset } from './export.ts';
+export { type Exported, type ExportedCredits, type ExportOptions, exportDataset } from './export.ts';
 export { knownRow } from './known-row.ts';
 export { exportCommands, shellWord } from './next.ts';
 export { assertOutputPath, inputPathsOf } from './output.ts';
@@ -21,7 +23,7 @@ export {
   receiptsList,
 } from './receipts.ts';
 export { resumeCommands } from './resume-commands.ts';
-export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
+export { ofRun, type RunJson, rounded, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
 export { saidBy } from './said.ts';
 export {
   type ChildJson,
@@ -35,4 +37,5 @@ export {
 } from './show.ts';
 export { type PhaseJson, TIMINGS_EVENT, type TimingsJson, timingsOf } from './timings.ts';
 export type { OpenWaitJson, WaitingJson } from './waiting.ts';
-export { type AttemptJson, type WhyJson, whyRow } from './why.ts';
+export { type WhyJson, whyRow } from './why.ts';
+export { type CallJson, type WhyRunJson, whyRun } from './why-run.ts';

@@ -1,7 +1,7 @@
 import { type Beyond, datasetsBeyond, datasetsUnknown, outsideEstimates } from './plan-beyond.ts';
 import { type LegEstimate, LegForecast, type PlanFacts, type Spread } from './plan-legs.ts';
 import { type PlanSeconds, secondsAtLimits } from './plan-time.ts';
-import { rounded } from './show.ts';
+import { rounded } from './run-json.ts';
 
 export interface PlanLegJson {
   /** Column and steps. */

@@ -1,9 +1,9 @@
 import type { DatasetRow, DatasetShape, LegTrace } from '../dataset/index.ts';
 import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
 import { callsOfRows } from './calls-of-rows.ts';
+import { columnAt } from './credit-places.ts';
 import type { ReportSource } from './reads.ts';
-import { iso } from './run-json.ts';
-import { rounded } from './show.ts';
+import { iso, rounded } from './run-json.ts';
 
 /** Where one cell's value came from. `credits` is what all its calls cost this run. */
 export interface CellProvenance {
@@ -40,7 +40,7 @@ export async function provenanceOf(
   return rows.map((row) => {
     const { calls = [], artifact = run.artifact } = found.get(row.repeats ?? row.ordinal) ?? {};
     const of = { calls, trace: row.trace, artifact, isRepeated: row.repeats !== null };
-    return shape.columns.map((column) => cellProvenance(column, of));
+    return shape.columns.map((column) => cellProvenance(column, of, shape));
   });
 }
 
@@ -52,9 +52,10 @@ function cellProvenance(
     readonly artifact: string;
     readonly isRepeated: boolean;
   },
+  shape: Pick<DatasetShape, 'columns'>,
 ): CellProvenance {
   const { calls, trace, artifact, isRepeated } = of;
-  const own = callsOfColumn(column, calls);
+  const own = callsOfColumn(column, calls, shape);
   const attempts = attemptsAt(column, own, trace);
   const made = attempts.filter(({ call }) => call !== undefined);
   const answered = made.findLast(({ outcome }) => outcome === 'completed');
@@ -101,12 +102,17 @@ function outcomeOf({ outcome }: CallEntry, traced: LegTrace | undefined): string
 }
 
 /** The calls made from a column or a step below it: by leg, and within one in the order in which they were answered. */
-export function callsOfColumn({ name, legs }: ShapeColumn, calls: readonly CallEntry[]): readonly CallEntry[] {
+export function callsOfColumn(
+  { name, legs }: ShapeColumn,
+  calls: readonly CallEntry[],
+  { columns }: Pick<DatasetShape, 'columns'>,
+): readonly CallEntry[] {
+  const names = columns.map((column) => column.name);
   const rankOf = ({ path }: CallEntry): number => {
     const leg = legs.findIndex((one) => path === one || path.startsWith(`${one}.`));
     return leg === -1 ? legs.length : leg;
   };
   return calls
-    .filter(({ path }) => path === name || path.startsWith(`${name}.`))
+    .filter(({ path }) => columnAt(path, names) === name)
     .sort((a, b) => rankOf(a) - rankOf(b) || a.at - b.at);
 }

@@ -64,6 +64,11 @@ export function ofRun(next: readonly string[], runId: string): readonly string[]
   return next.map((step) => step.replaceAll('<run>', runId));
 }
 
+/** Credits are whole millionths; sums of doubles are not. */
+export function rounded(credits: number): number {
+  return Math.round(credits * 1e6) / 1e6;
+}
+
 export function iso(at: number | null): string | null {
   return at === null ? null : new Date(at).toISOString();
 }

@@ -1,13 +1,14 @@
 import { frameName } from '../dataset/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
+import { columnNamesOf, creditPlaces } from './credit-places.ts';
 import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
 import { lostCredits } from './lost-tries.ts';
 import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
-import { optionsOf, type RunJson, runJson, type ShownStatus, statusIn } from './run-json.ts';
+import { optionsOf, type RunJson, rounded, runJson, type ShownStatus, statusIn } from './run-json.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
 
 export interface DatasetJson {
@@ -72,6 +73,10 @@ export interface RunReport {
   readonly credits: {
     readonly reserved: number;
     readonly settled: number;
+    /** Of those: what calls outside rows cost, which are in no cell; `why <run>` lists them. */
+    readonly outsideRows: number;
+    /** Of those: what calls of rows cost whose columns the code has no more; in no cell either. */
+    readonly outsideColumns: number;
     /**
      * What may have been spent and is not settled: by writes in doubt, by calls whose answers were lost and, once nobody works
      * on the run, by all that it began.
@@ -110,6 +115,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
   const doubts = await doubtsOf(source, run);
   const lost = await lostCredits(source, run);
   const waiting = await waitingOf(source, run, doubts);
+  const { outsideRows, outsideColumns } = creditPlaces(totals, columnNamesOf(frames));
   return {
     run: runJson(run, statusIn(source, run)),
     result: run.result === null ? null : (JSON.parse(run.result) as JsonValue),
@@ -128,6 +134,8 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     credits: {
       reserved: live?.reserved ?? 0,
       settled: rounded(sum((calls) => calls.credits)),
+      outsideRows,
+      outsideColumns,
       unknown: rounded(doubts.credits + lost),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
@@ -151,11 +159,6 @@ function childJson(source: ReportSource, run: RunRecord): ChildJson {
 function limitOf(run: RunRecord): number | null {
   const { maxCredits, playMaxCredits = null } = optionsOf(run);
   return maxCredits ?? playMaxCredits;
-}
-
-/** Credits are whole millionths; sums of doubles are not. */
-export function rounded(credits: number): number {
-  return Math.round(credits * 1e6) / 1e6;
 }
 
 async function datasetJson(source: ReportSource, run: RunRecord, frame: FrameRecord): Promise<DatasetJson> {

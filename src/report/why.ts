@@ -1,26 +1,13 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
-import { type RunRecord, receiptName } from '../store/index.ts';
+import type { RunRecord } from '../store/index.ts';
+import { type AttemptJson, attemptJson } from './attempt-json.ts';
 import { callsOfRows } from './calls-of-rows.ts';
 import { chosenFrame, readerOf } from './frames.ts';
-import { type Attempt, attemptsAt, callsOfColumn } from './provenance.ts';
+import { attemptsAt, callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
-import { iso, ofRun } from './run-json.ts';
-import { saidBy } from './said.ts';
-import { rounded } from './show.ts';
+import { ofRun, rounded } from './run-json.ts';
 import { unfinishedJson } from './unfinished.ts';
-
-export interface AttemptJson {
-  readonly leg: string;
-  readonly tool: string | null;
-  readonly outcome: string;
-  readonly source: string | null;
-  readonly receiptId: string | null;
-  readonly credits: number;
-  readonly at: string | null;
-  /** `said` has the provider's own words, cut short. */
-  readonly error: { readonly code: string; readonly message: string; readonly said: string | null } | null;
-}
 
 export interface WhyJson {
   readonly row: string;
@@ -63,7 +50,7 @@ export async function whyRow(
     ...(await unfinishedJson(source, run, { row, datasetNo: frame.datasetNo })),
     columns: columns.map((column) => {
       const { name } = column;
-      const own = callsOfColumn(column, calls);
+      const own = callsOfColumn(column, calls, shape);
       return {
         name,
         value: row.cells[name] ?? null,
@@ -73,31 +60,6 @@ export async function whyRow(
       };
     }),
   };
-}
-
-function attemptJson({ leg, call, traced, outcome }: Attempt): AttemptJson {
-  const error =
-    call?.error == null ? null : (JSON.parse(call.error) as { code: string; message: string; details?: unknown });
-  return {
-    leg,
-    tool: call?.tool ?? null,
-    outcome,
-    source: call?.source ?? null,
-    receiptId: call?.receiptId == null ? null : receiptName(call.receiptId),
-    credits: call?.credits ?? 0,
-    at: call === undefined ? null : iso(call.at),
-    error:
-      error !== null
-        ? { code: error.code, message: error.message, said: saidBy(error) }
-        : call === undefined
-          ? tracedError(traced)
-          : null,
-  };
-}
-
-function tracedError(traced: Attempt['traced']): AttemptJson['error'] {
-  const error = traced?.error;
-  return error == null ? null : { code: error.code, message: error.message, said: null };
 }
 
 function chosenColumns(shape: DatasetShape, column: string | undefined): DatasetShape['columns'] {

@@ -17,6 +17,7 @@ export { reportSource, sourceAfterWork } from './report-source.ts';
 export { newRerun, type PreparedRerun, prepareRerun, type RerunOrder } from './rerun.ts';
 export { type Resolution, resolveOperation } from './resolve.ts';
 export { assertResumable, modeRefusal } from './resume.ts';
+export { costOfCalls, costOfRow, type RowCost } from './row-cost.ts';
 export { existingRun, newRun, type RunOrder, resumeOptions } from './runs.ts';
 export { type SignalOrder, sendSignal } from './signal.ts';
 export { type SlackReceiver, type SlackReceiverOptions, startSlackReceiver } from './slack-receiver.ts';

@@ -7,6 +7,7 @@ import { assertLeftAlone, type OtherCode, otherCode } from './code.ts';
 import type { Workspace } from './open.ts';
 import { mostCredits } from './rerun-cost.ts';
 import { type ChosenRows, chooseRows, type RowChoice } from './rerun-rows.ts';
+import { type StartedAgain, startedAgain } from './rerun-started.ts';
 import { existingRun } from './runs.ts';
 
 export interface RerunOrder extends RowChoice {
@@ -29,8 +30,9 @@ export interface PreparedRerun {
   readonly chosen: readonly ChosenRows[];
   /** Rows to be done again, by dataset. */
   readonly rows: readonly { readonly dataset: string; readonly again: number; readonly total: number }[];
-  /** About the most that it may cost, by what the source run called. */
+  /** About the most that it may cost, by what the source run called; with what the runs cost that are started again. */
   readonly mostCredits: number;
+  readonly started: StartedAgain;
   /** Tools that are refreshed by name and may write: what they did is done a second time. */
   readonly writes: readonly string[];
 }
@@ -49,6 +51,8 @@ export async function prepareRerun(workspace: Workspace, source: RunRecord, orde
   const isSelected = order.failed === true || order.empty !== undefined || order.rows !== undefined;
   const left = chosen.reduce((sum, { completed, others }) => sum + completed + others, 0);
   if (isSelected && left === 0 && source.status === 'completed') throw nothingChosen(source);
+  const how = { chosen, refresh, codeChanged: order.code !== undefined };
+  const started = await startedAgain(workspace, source, { ...how, column: order.column });
   return {
     source,
     order,
@@ -59,7 +63,8 @@ export async function prepareRerun(workspace: Workspace, source: RunRecord, orde
       again: completed + others,
       total: frame.admitted,
     })),
-    mostCredits: await mostCredits(workspace, source, { chosen, refresh, codeChanged: order.code !== undefined }),
+    mostCredits: (await mostCredits(workspace, source, how)) + started.mostCredits,
+    started,
     writes: writes.map(({ id }) => id),
   };
 }

@@ -9,13 +9,13 @@ export interface Resolution {
   /** A call's id, or the beginning of it. */
   readonly call: string;
   readonly as: 'done' | 'notDone';
-  /** What the call answers with, where it was done. */
-  readonly data: JsonValue;
+  /** What the call answers with, where it was done; undefined where nobody said. */
+  readonly data?: JsonValue | undefined;
 }
 
 /**
  * Says what became of an operation in doubt; the next attempt goes by it. Throws OPERATION_NOT_FOUND, also where several
- * fit, USAGE for data that a strict tool could not answer with, and WRITE_ALREADY_DONE where another run of its family of reruns has sent it.
+ * fit, USAGE where it was done and no data says what was answered, or data that a strict tool could not answer with, and WRITE_ALREADY_DONE where another run of its family of reruns has sent it.
  */
 export async function resolveOperation(
   workspace: Workspace,
@@ -32,7 +32,7 @@ export async function resolveOperation(
   const [doubt] = fitting;
   if (doubt === undefined || fitting.length > 1 || typed === '')
     throw notFound(run, resolution.call, { doubts, fitting });
-  if (as === 'done') await checkData(workspace, doubt, data);
+  const answer = as === 'done' ? await checkedAnswer(workspace, run, { doubt, data }) : null;
   const callId = typedCall(doubt.call);
   if (as === 'notDone') await refuseIfSentBy(workspace, run, { doubt, callId });
   const at = clock.now();
@@ -40,7 +40,7 @@ export async function resolveOperation(
   const event = { at, type: 'call.resolved', level: 'info', datasetNo: null, ordinal: null, message } as const;
   try {
     await committer.commit([
-      { kind: 'resolve', runId: run.id, callId, as, answer: as === 'done' ? JSON.stringify(data) : null, at },
+      { kind: 'resolve', runId: run.id, callId, as, answer, at },
       { kind: 'event', runNo: run.no, event: { ...event, data: JSON.stringify({ callId, as }) } },
     ]);
   } catch (error) {
@@ -80,11 +80,32 @@ async function refuseIfSentBy(
   );
 }
 
-async function checkData({ catalogue }: Workspace, { tool: id }: DoubtJson, data: JsonValue): Promise<void> {
-  if (data === null || !catalogue.has(id)) return;
+/** The answer as JSON. A play would take nothing that was said for an answer of null, and go on with it. */
+async function checkedAnswer(
+  { catalogue }: Workspace,
+  run: RunRecord,
+  { doubt, data }: { readonly doubt: DoubtJson; readonly data: JsonValue | undefined },
+): Promise<string> {
+  const { tool: id, label, call } = doubt;
+  const resolve = `callsheet runs resolve ${run.id} ${call} --as done --data`;
+  if (data === undefined)
+    throw new CallsheetError(
+      'USAGE',
+      `Call '${label}' of ${id} was done, and --data does not say what it answered: the play goes on with that.`,
+      {
+        details: { runId: run.id, call, tool: id },
+        next: [
+          `${resolve} '<its answer as JSON>'`,
+          `${resolve} null   (the play does without its answer)`,
+          `callsheet tools describe ${id}`,
+        ],
+      },
+    );
+  const text = JSON.stringify(data);
+  if (data === null || !catalogue.has(id)) return text;
   const tool = catalogue.get(id);
   const verdict = tool.definition.strict === true ? await tool.validateOutput(data) : undefined;
-  if (verdict === undefined || verdict.ok) return;
+  if (verdict === undefined || verdict.ok) return text;
   const told = verdict.issues.map(({ path, message }) => `${path === '' ? 'the data' : path}: ${message}`).join('; ');
   throw new CallsheetError('USAGE', `--data does not fit the output of tool ${id}. ${told}.`, {
     details: { tool: id, issues: verdict.issues },

@@ -84,6 +84,25 @@ describe('what runs resolve names as the next command', () => {
         expect(again).toMatchObject({ run: { status: 'completed' }, result: as === 'done' ? 'said' : 'sent' });
       });
 
+  verifies('DOUBT-ANSWER-1', 'is the same command with its answer, where none was given', async () => {
+    const { id, call } = await inDoubt('fails');
+    const done = ['runs', 'resolve', id, call, '--as', 'done'];
+    const refused = await typed(dir, [...done, '--json']);
+    const { error } = documentOf<{ error: { code: string; message: string; next: string[] } }>(refused);
+    expect([refused.exit, error.code]).toEqual([2, 'USAGE']);
+    expect(error.message).toContain("Call 'send' of mail.send was done, and --data does not say what it answered");
+    expect(error.next).toEqual([
+      `callsheet ${done.join(' ')} --data '<its answer as JSON>'`,
+      `callsheet ${done.join(' ')} --data null   (the play does without its answer)`,
+      'callsheet tools describe mail.send',
+    ]);
+    // Nothing was said: it is in doubt as before.
+    expect((await json<Errors>(['runs', 'errors', id])).inDoubt).toMatchObject([{ call }]);
+    expect((await typed(dir, [...done, '--data', 'null'])).exit).toBe(0);
+    const resumed = await json<Report>(['runs', 'resume', id, '--retry-failed']);
+    expect(resumed).toMatchObject({ run: { status: 'completed' }, result: null });
+  });
+
   verifies('DOUBT-NEXT-1', 'works for a run that waits, and once it is cancelled', async () => {
     const { id, call } = await inDoubt('waits');
     const args = ['runs', 'resolve', id, call, '--as', 'not-done'];

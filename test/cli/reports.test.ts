@@ -9,11 +9,13 @@ let dir = '';
 const json = async <Document>(...args: string[]): Promise<Document> =>
   documentOf(await typed(dir, [...args, '--json']));
 let picky: Ended;
+let outside: Ended;
 
 beforeAll(async () => {
   dir = newFolder(FILES);
   await typed(dir, ['run', 'throws.play.ts']);
   await typed(dir, ['run', 'upper.play.ts', '--csv', 'rows.csv']);
+  outside = await typed(dir, ['run', 'unseen.play.ts', '--yes', '--json'], { env: { PAID_KEY: 'k' } });
   picky = await typed(dir, ['run', 'picky.play.ts', '--csv', 'rows.csv', '--json']);
 }, 30_000);
 afterAll(() => removeFolder(dir));
@@ -56,12 +58,14 @@ describe('stdout', () => {
   verifies('CLI-JSON-1', 'has the JSON of the design, pinned', async () => {
     const id = documentOf<{ run: { id: string } }>(picky).run.id;
     const list = await json<{ runs: { id: string }[] }>('runs', 'list');
+    const unseen = documentOf<{ run: { id: string } }>(outside).run.id;
     const documents = {
       'run --json': documentOf(picky),
       'runs show --json': await json('runs', 'show', id),
       'runs list --json': { ...list, runs: list.runs.filter((one) => one.id === id) },
       'plan --json': await json('plan', 'paid.play.ts', '--csv', 'rows.csv'),
       'why --json': await json('why', id, '--row', 'Ada'),
+      'why --json, without --row': await json('why', unseen),
       'runs errors --json': await json('runs', 'errors', id),
       'check --json': await json('check', 'upper.play.ts', '--no-types'),
       'receipts list --json': await json('receipts', 'list', '--limit', '1'),

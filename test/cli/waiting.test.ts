@@ -237,12 +237,30 @@ describe('a signal', () => {
     expect(await codeOf(2, 'signal', run.id, '--event', 'approved', '--data', '1')).toBe('RUN_FINISHED');
   });
 
-  it("takes 'last' for the newest run that somebody started, not for one that a run has started", async () => {
+  verifies('CLI-LAST-1', 'takes the newest run that somebody started, not one that a run has started', async () => {
     const { run } = await json(0, 'run', 'parent.play.ts', '--yes');
     const { runs } = await json<{ runs: { id: string }[] }>(0, 'runs', 'list');
     expect(runs).toHaveLength(2);
-    expect(runs[0]?.id).not.toBe(run.id);
+    const [child] = runs;
+    expect(child?.id).not.toBe(run.id);
     expect((await json(0, 'runs', 'show', 'last')).run.id).toBe(run.id);
+    expect((await json<{ run: string }>(0, 'runs', 'errors', 'last')).run).toBe(run.id);
+    expect((await json<{ run: string }>(0, 'why', 'last')).run).toBe(run.id);
+    expect((await json(0, 'runs', 'watch', 'last')).run.id).toBe(run.id);
+    for (const command of [
+      ['runs', 'resume', 'last'],
+      ['runs', 'cancel', 'last'],
+      ['signal', 'last', '--event', 'e', '--data', '1'],
+      ['runs', 'export', 'last'],
+      ['runs', 'resolve', 'last', 'abc', '--as', 'not-done'],
+    ]) {
+      const { error } = documentOf<{ error: { details: { runId: string } } }>(await typed(dir, [...command, '--json']));
+      expect([command, error.details.runId]).toEqual([command, run.id]);
+    }
+    expect((await json(0, 'runs', 'rerun', 'last')).run).toMatchObject({ replayedFrom: run.id });
+    // Somebody asked for this one.
+    const again = await json(5, 'runs', 'rerun', child?.id ?? '');
+    expect((await json(0, 'runs', 'show', 'last')).run.id).toBe(again.run.id);
   });
 
   it('finds the one run that waits where none is named', async () => {

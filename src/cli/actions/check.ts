@@ -1,6 +1,14 @@
-import { checkInWorkspace, type Finding, type PlayCheck, type Workspace } from '../../workspace/index.ts';
+import {
+  checkInWorkspace,
+  costOfCalls,
+  costOfRow,
+  type Finding,
+  type PlayCheck,
+  type RowCost,
+  type Workspace,
+} from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
-import { counted, shownNumber } from '../table.ts';
+import { counted } from '../table.ts';
 import { withWorkspace } from '../with-workspace.ts';
 
 export interface CheckFlags {
@@ -43,30 +51,32 @@ function mostOf(workspace: Workspace, tool: string): number | null {
   return workspace.catalogue.has(tool) ? workspace.catalogue.get(tool).maxCredits : null;
 }
 
-/** The plan with the most that each leg, and a row of each dataset, can cost. */
+/** The plan with what each leg, and a row of each dataset, may cost. */
 function withCosts(workspace: Workspace, plan: Plan) {
   return {
     ...plan,
-    datasets: plan.datasets.map((dataset) => ({
-      ...dataset,
-      mostCreditsPerRow: rowCost(workspace, dataset),
-      columns: dataset.columns.map((column) => ({
-        ...column,
-        legs: column.legs.map((leg) => ({ ...leg, mostCredits: legCost(workspace, leg) })),
-      })),
-    })),
+    datasets: plan.datasets.map((dataset) => {
+      const { most, counted: countedCreditsPerRow, unbounded } = costOfRow(workspace, dataset);
+      return {
+        ...dataset,
+        mostCreditsPerRow: most,
+        countedCreditsPerRow,
+        unbounded,
+        columns: dataset.columns.map((column) => ({
+          ...column,
+          legs: column.legs.map(({ name, tools, calls }) => {
+            const cost = costOfCalls(workspace, calls);
+            return { name, tools, mostCredits: cost.most, unbounded: cost.unbounded };
+          }),
+        })),
+      };
+    }),
   };
 }
 
-type Dataset = Plan['datasets'][number];
-
-function legCost(workspace: Workspace, leg: Dataset['columns'][number]['legs'][number]): number {
-  return leg.tools.reduce((sum, tool) => sum + (mostOf(workspace, tool) ?? 0), 0);
-}
-
-function rowCost(workspace: Workspace, dataset: Dataset): number {
-  const legs = dataset.columns.flatMap((column) => column.legs);
-  return Math.round(legs.reduce((sum, leg) => sum + legCost(workspace, leg), 0) * 1e6) / 1e6;
+function rowCostText({ most, counted: sum, unbounded }: RowCost): string {
+  if (most !== null) return `at most ${counted(most, 'credit')} a row`;
+  return `${counted(sum, 'credit')} a row with each loop gone through once, and not bounded: ${unbounded.join('; ')}`;
 }
 
 function planText(workspace: Workspace, { play, plan }: PlayCheck): string[] {
@@ -79,9 +89,7 @@ function planText(workspace: Workspace, { play, plan }: PlayCheck): string[] {
   for (const dataset of plan.datasets) {
     const key =
       typeof dataset.keyFields === 'string' ? `by ${dataset.keyFields}` : `by ${dataset.keyFields.join(', ')}`;
-    lines.push(
-      `  dataset ${dataset.key}, keyed ${key}; at most ${shownNumber(rowCost(workspace, dataset))} credits a row`,
-    );
+    lines.push(`  dataset ${dataset.key}, keyed ${key}; ${rowCostText(costOfRow(workspace, dataset))}`);
     for (const column of dataset.columns)
       for (const leg of column.legs) {
         const name = leg.name === column.name ? column.name : `${column.name}.${leg.name}`;

@@ -15,7 +15,7 @@ export async function runsResolve(call: Invocation<ResolveFlags>): Promise<numbe
   const { terminal, args, flags } = call;
   const data = givenData(flags);
   // What a tool's output must look like is only known with the tools.
-  const open = data === null ? withRecords : withWorkspace;
+  const open = data === undefined || data === null ? withRecords : withWorkspace;
   return open(call, async (workspace) => {
     const run = await existingRun(workspace, args[0] ?? '');
     const as = flags.as === 'done' ? 'done' : 'notDone';
@@ -35,8 +35,8 @@ export async function runsResolve(call: Invocation<ResolveFlags>): Promise<numbe
   });
 }
 
-function givenData({ as, data }: ResolveFlags): JsonValue {
-  if (data === undefined) return null;
+function givenData({ as, data }: ResolveFlags): JsonValue | undefined {
+  if (data === undefined) return undefined;
   const refuse = (problem: string): never => {
     throw new CallsheetError('USAGE', `--data ${problem}.`, { next: ['callsheet runs resolve --help'] });
   };

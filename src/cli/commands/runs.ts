@@ -15,7 +15,9 @@ import { collected, count, credits, oneOf, refreshed, text } from '../option-val
 export function declareRuns(parts: Declaring): void {
   const parent = parts.program
     .command('runs')
-    .description("what was run: <id> is a run's id, the beginning or end of one, or 'last'");
+    .description(
+      "what was run: <id> is a run's id, the beginning or end of one, or 'last' (the newest that you started)",
+    );
   declareLooking(parts, parent);
   declareStreams(parts, parent);
   declareRerun(parts, parent);
@@ -26,14 +28,21 @@ export function declareRuns(parts: Declaring): void {
     {
       parent: parts.program,
       usage: 'why <run>',
-      summary: 'where the values of a row came from, or why there are none',
-      examples: ["callsheet why last --row '#1'", "callsheet why last --row 'Ada,Lovelace,example.com' --column email"],
+      summary:
+        'where the values of a row came from, or why there are none; without --row, the calls that are in no cell',
+      examples: [
+        "callsheet why last --row '#1'",
+        "callsheet why last --row 'Ada,Lovelace,example.com' --column email",
+        'callsheet why last',
+      ],
     },
     async () => (await import('../actions/why.ts')).why,
   )
-    .requiredOption('--row <key>', "the row's key, or its number such as #1")
-    .option('--column <name>', 'one column only')
-    .option('--dataset <name>', 'the dataset, where there are several');
+    .option('--row <key>', "the row's key, or its number such as #1", text)
+    .option('--column <name>', 'one column of the row only')
+    .option('--dataset <name>', "the row's dataset, where there are several")
+    .option('--limit <n>', 'without --row: how many calls; 50 by default', count)
+    .option('--cursor <cursor>', 'without --row: go on where an earlier page ended (its nextCursor)');
 }
 
 function declareLooking(parts: Declaring, parent: Command): void {
@@ -202,7 +211,10 @@ function declareResolve(parts: Declaring, parent: Command): void {
     async () => (await import('../actions/runs-resolve.ts')).runsResolve,
   )
     .requiredOption('--as <what>', 'done, or not-done', oneOf(['done', 'not-done']))
-    .option('--data <json>', "what the provider answered, as the call's result")
+    .option(
+      '--data <json>',
+      "with --as done: what the provider answered, as the call's result; null where the play does without",
+    )
     // A call's id may begin with a dash.
     .allowUnknownOption();
 }

@@ -86,6 +86,52 @@ describe('the most calls that a row makes, by the text', () => {
     });
   });
 
+  verifies(['PLAN-TEXT-1', 'CHECK-COST-1'], 'follows inline children and programs that a row runs', async () => {
+    const child = (run: string): string => `const child = definePlay('c', async (own: any) => { ${run} return {}; });`;
+    const own = CALL('a.x').replace('c.tools', 'own.tools');
+    expect(await does(`${CALL('b.x')} await c.runPlay('k', child, {});`, child(own))).toEqual(['b.x:1', 'a.x:1']);
+    expect(
+      await does(
+        `for (const one of row.all) await c.runPlay(one, child, {});`,
+        `const child = definePlay({ id: 'c', run: async (own: any) => { ${own} ${own} return {}; } });`,
+      ),
+    ).toEqual(['a.x:Infinity']);
+    expect(await does(`await c.runPlayAsync('k', child, {});`, child(own))).toEqual([
+      '!a run that it starts calls what its own plan tells',
+    ]);
+    const program = `const program = steps<any>().step('one', finder('one'))
+      .step('in', steps<any>().step('two', finder('two')).return((row: any) => row.two))
+      .return(async (row: any, of: any) => find(of, 'three'));`;
+    const programs = ['one.find:1', 'two.find:1', 'three.find:1'];
+    expect(await does(`await c.runSteps(program, row);`, program)).toEqual(programs);
+    expect(await does(program.replace('const program =', 'await c.runSteps(').replace(/;$/, ', row);'))).toEqual(
+      programs,
+    );
+    expect(await does(`await c.runSteps(row.program, row);`)).toEqual(['!a program that it runs is not written out']);
+  });
+
+  verifies('CHECK-COST-1', 'says where a count has no end, and why', async () => {
+    const text = body(
+      `await ctx.dataset('d', []).withColumn('a', async (row: any, c: any) => {
+  for (const one of row.all) {
+    ${CALL('a.x')}
+    while (row.more) { ${CALL('a.x')} ${CALL('b.x')} }
+  }
+  await Promise.all(row.all.map(() => c.tool('i', row.tool, {})));
+  const again = async (): Promise<any> => { ${CALL('c.x')} return again(); };
+  await again();
+}).run();`,
+    );
+    const folder = folderWith({ 'x.play.ts': text });
+    const [calls] = (await checkPlay(path.join(folder, 'x.play.ts'), { types: false })).calls().values();
+    expect(calls?.repeats).toEqual([
+      { tool: 'a.x', why: 'the loop at x.play.ts:6' },
+      { tool: 'b.x', why: 'the loop at x.play.ts:6' },
+      { tool: null, why: 'the function at x.play.ts:8, which may be called any number of times' },
+      { tool: 'c.x', why: 'what calls itself at x.play.ts:9' },
+    ]);
+  });
+
   verifies(['PLAN-TEXT-1', 'PLAN-BLIND-1'], 'says where it cannot tell', async () => {
     expect(await does(`await c.tool('i', row.tool, {});`)).toEqual(['?:1']);
     expect(await does(`for (;;) await find(c, row.tool);`)).toEqual(['?:Infinity']);

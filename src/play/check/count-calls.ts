@@ -1,14 +1,24 @@
 import { allOf, hiddenCalls, isNone, NO_CALLS, oneOf, repeated, type ShownCalls } from './call-sums.ts';
-import { isCtx } from './ctx-calls.ts';
+import { chainOf, isCallOf, isCtx, isStepsChain, methodOf, stepCalls } from './ctx-calls.ts';
 import { evaluated, givenTo } from './given.ts';
 import { bindingOf, followed, memberValue, nameOf, type Placed, type Sources, staticText } from './names.ts';
-import { child, childrenOf, isFunction, list, propertyName, propertyOf, type Syntax, textOf } from './syntax.ts';
+import {
+  child,
+  childrenOf,
+  isFunction,
+  lineOf,
+  list,
+  propertyName,
+  propertyOf,
+  type Syntax,
+  textOf,
+} from './syntax.ts';
 
 const LOOPS = /^(ForStatement|ForInStatement|WhileStatement|DoWhileStatement)$/;
 const ITERATES = /^(map|flatMap|forEach|filter|find|findIndex|some|every|reduce|reduceRight)$/;
 const ONCE = /^(then|catch|finally|step)$/;
 /** What a ctx is asked for that calls tools. */
-const CALLING = /^(tools|tool|runPlay|runPlayAsync|dataset)$/;
+const CALLING = /^(tools|tool|runPlay|runPlayAsync|runSteps|dataset)$/;
 const MOST_NODES = 100_000;
 
 /**
@@ -44,8 +54,8 @@ export class CallCounter {
     const { node } = at;
     if (this.#left-- <= 0) return hiddenCalls('its code is too long to follow');
     if (node.type === 'FunctionDeclaration' || node.type === 'ClassDeclaration') return NO_CALLS;
-    if (isFunction(node)) return repeated(this.#invoke(at, []));
-    if (LOOPS.test(node.type)) return repeated(this.#inside(at));
+    if (isFunction(node)) return repeated(this.#invoke(at, []), handedOn(at));
+    if (LOOPS.test(node.type)) return repeated(this.#inside(at), loop(at));
     switch (node.type) {
       case 'Identifier':
         return this.#value(at);
@@ -83,7 +93,7 @@ export class CallCounter {
     const value = followed(this.#sources, at);
     if (value.node === at.node) return NO_CALLS;
     if (value.node.type === 'ObjectExpression') return this.#object(value, true);
-    return isFunction(value.node) ? repeated(this.#invoke(value, [])) : NO_CALLS;
+    return isFunction(value.node) ? repeated(this.#invoke(value, []), handedOn(at)) : NO_CALLS;
   }
 
   /** What an object that is written out hands on, or else what is done to make it. */
@@ -102,7 +112,7 @@ export class CallCounter {
     if (this.#isCtx(holder)) return CALLING.test(name) ? hiddenCalls(`ctx.${name} is handed on`) : NO_CALLS;
     if (this.#isTools(holder)) return hiddenCalls('ctx.tools is handed on');
     const value = memberValue(this.#sources, at);
-    if (value !== undefined && isFunction(value.node)) return repeated(this.#invoke(value, []));
+    if (value !== undefined && isFunction(value.node)) return repeated(this.#invoke(value, []), handedOn(at));
     const key = at.node.computed === true ? this.#part(at, 'property') : NO_CALLS;
     return allOf([this.#count(holder), key]);
   }
@@ -125,7 +135,8 @@ export class CallCounter {
     const [left, right, body] = ['left', 'right', 'body'].map((field) => child(at.node, field));
     const name = child(list(left, 'declarations')[0], 'id');
     const elements = right && this.#elements({ ...at, node: right });
-    if (elements === undefined || body === undefined || name?.type !== 'Identifier') return repeated(this.#inside(at));
+    if (elements === undefined || body === undefined || name?.type !== 'Identifier')
+      return repeated(this.#inside(at), loop(at));
     const turns = elements.map((element) => {
       const given = new Map([...(at.given ?? []), [name, element]]);
       return this.#count({ ...at, node: body, given });
@@ -138,7 +149,10 @@ export class CallCounter {
     if (callee === undefined) return NO_CALLS;
     const args = list(at.node, 'arguments').map((node): Placed => ({ ...at, node }));
     const site = this.#site(at, callee, args);
-    if (site !== undefined) return allOf([...args.map((arg) => this.#count(arg)), site]);
+    if (site !== undefined) {
+      const others = args.filter((arg) => arg !== site.run);
+      return allOf([...others.map((arg) => this.#count(arg)), site.calls]);
+    }
     const called = { ...at, node: callee };
     const fn = memberValue(this.#sources, called) ?? evaluated(this.#sources, called);
     if (isFunction(fn.node)) return this.#invoke(fn, args);
@@ -160,21 +174,54 @@ export class CallCounter {
     if (!isFunction(value.node)) return this.#count(arg);
     if (elements !== undefined) return allOf(elements.map((element) => this.#invoke(value, [element])));
     const calls = this.#invoke(value, []);
-    return isOnce ? calls : repeated(calls);
+    return isOnce ? calls : repeated(calls, handedOn(arg));
   }
 
-  /** A call of `ctx` that calls tools. */
-  #site(at: Placed, callee: Syntax, args: readonly Placed[]): ShownCalls | undefined {
+  /** A call of `ctx` that calls tools; `run` is the argument whose own calls are among its. */
+  #site(
+    at: Placed,
+    callee: Syntax,
+    args: readonly Placed[],
+  ): { readonly calls: ShownCalls; readonly run?: Placed | undefined } | undefined {
     const object = callee.type === 'MemberExpression' ? child(callee, 'object') : undefined;
     if (object === undefined) return undefined;
     const holder = { ...at, node: object };
     const name = propertyName(callee);
     const ofCtx = this.#isCtx(holder);
-    if (ofCtx && /^runPlay/.test(name ?? '')) return hiddenCalls('a child play calls what its own plan tells');
+    if (ofCtx && name === 'runPlay') return { calls: this.#child(args[1]), run: args[1] };
+    if (ofCtx && name === 'runPlayAsync')
+      return { calls: hiddenCalls('a run that it starts calls what its own plan tells'), run: args[1] };
+    if (ofCtx && name === 'runSteps') return { calls: this.#program(args[0]), run: args[0] };
     if (!(name === 'tool' && ofCtx) && !(name === 'execute' && this.#isTools(holder))) return undefined;
     const ids = this.#toolIds(args);
-    if (ids === undefined) return { ...NO_CALLS, computed: 1 };
-    return oneOf(ids.map((id) => ({ ...NO_CALLS, tools: new Map([[id, 1]]) })));
+    if (ids === undefined) return { calls: { ...NO_CALLS, computed: 1 } };
+    return { calls: oneOf(ids.map((id) => ({ ...NO_CALLS, tools: new Map([[id, 1]]) }))) };
+  }
+
+  /** What an inline child does, where its play is written out: it runs once, in the row. */
+  #child(play: Placed | undefined): ShownCalls {
+    const value = play && followed(this.#sources, play);
+    if (value === undefined || !isCallOf(value.node, 'definePlay'))
+      return hiddenCalls('a child play calls what its own plan tells');
+    const [first, second] = list(value.node, 'arguments');
+    const run = second ?? propertyOf(first, 'run');
+    const fn = run && evaluated(this.#sources, { ...value, node: run });
+    if (fn === undefined || !isFunction(fn.node)) return hiddenCalls('a child play calls what its own plan tells');
+    const [ctx] = list(fn.node, 'params');
+    if (ctx?.type === 'Identifier') this.#ctxNames.add(ctx);
+    return this.#invoke(fn, []);
+  }
+
+  /** What a steps() program does that is run over one value. */
+  #program(program: Placed | undefined): ShownCalls {
+    const value = program && evaluated(this.#sources, program);
+    if (value === undefined || !isStepsChain(value.node))
+      return hiddenCalls('a program that it runs is not written out');
+    const bodies = [
+      ...stepCalls(value.node).flatMap((step) => list(step, 'arguments')[1] ?? []),
+      ...chainOf(value.node).flatMap((call) => (methodOf(call) === 'return' ? (list(call, 'arguments')[0] ?? []) : [])),
+    ].map((node) => evaluated(this.#sources, { ...value, node }));
+    return allOf(bodies.map((body) => (isStepsChain(body.node) ? this.#program(body) : this.ofResolver(body))));
   }
 
   #toolIds([first, second]: readonly Placed[]): readonly string[] | undefined {
@@ -227,7 +274,8 @@ export class CallCounter {
     const body = child(node, 'body');
     const calls = body === undefined ? NO_CALLS : this.#count({ ...fn, node: body, given });
     this.#running.pop();
-    return allOf([...counted, this.#recursive.has(node) && !isNone(calls) ? repeated(calls) : calls]);
+    const isEndless = this.#recursive.has(node) && !isNone(calls);
+    return allOf([...counted, isEndless ? repeated(calls, `what calls itself at ${placeOf(fn)}`) : calls]);
   }
 
   /** An argument whose use the called function's text shows. */
@@ -258,4 +306,16 @@ export class CallCounter {
     const { node } = followed(this.#sources, at);
     return node.type === 'MemberExpression' && propertyName(node) === 'tools';
   }
+}
+
+function placeOf({ source, node }: Placed): string {
+  return `${source.name}:${lineOf(source, node)}`;
+}
+
+function loop(at: Placed): string {
+  return `the loop at ${placeOf(at)}`;
+}
+
+function handedOn(at: Placed): string {
+  return `the function at ${placeOf(at)}, which may be called any number of times`;
 }

@@ -98,6 +98,11 @@ export function isStepsChain(call: Syntax): boolean {
   return call.type === 'CallExpression' && chainRoot(call) === 'steps';
 }
 
+/** The `.step(…)` calls of a steps() program, in order. */
+export function stepCalls(program: Syntax): Syntax[] {
+  return chainOf(program).filter((call) => methodOf(call) === 'step');
+}
+
 /** Whether a node runs inside `ctx.step`, where it runs once. */
 export function inStep(source: SourceText, node: Syntax): boolean {
   let inner = node;

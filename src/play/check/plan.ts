@@ -1,6 +1,6 @@
-import { allOf, NO_CALLS, type ShownCalls } from './call-sums.ts';
+import { allOf, isNone, NO_CALLS, type ShownCalls } from './call-sums.ts';
 import { CallCounter } from './count-calls.ts';
-import { chainOf, ctxCall, isStepsChain, methodOf } from './ctx-calls.ts';
+import { chainOf, ctxCall, isStepsChain, methodOf, stepCalls } from './ctx-calls.ts';
 import { evaluated } from './given.ts';
 import { bindingOf, followed, nameOf, type Placed, type Sources, staticText } from './names.ts';
 import { child, isFunction, lineOf, list, propertyOf, type SourceText, type Syntax, textOf } from './syntax.ts';
@@ -24,13 +24,15 @@ export interface PlannedDataset {
 
 export interface PlannedColumn {
   readonly name: string;
-  /** In the order in which they are tried; a plain resolver is one leg of the column's name. */
+  /** In the order in which they are tried; what a plain resolver, or a program's own `return`, does is a leg of the column's name. */
   readonly legs: readonly PlannedLeg[];
 }
 
 export interface PlannedLeg {
   readonly name: string;
   readonly tools: readonly string[];
+  /** The most that a row calls there. */
+  readonly calls: ShownCalls;
 }
 
 export interface PlannedCsv {
@@ -149,15 +151,17 @@ function plannedDataset(sources: Sources, dataset: DatasetText): PlannedDataset 
     columns: dataset.columns.map((column) => {
       const resolver = list(column.call, 'arguments')[1];
       const legs = resolver === undefined ? [] : legsOf(sources, { source, node: resolver }, column.name);
-      return { name: column.name, legs: legs.flatMap((leg) => plannedLeg(sources, leg)) };
+      return { name: column.name, legs: legs.flatMap((leg) => plannedLeg(sources, leg, column.name)) };
     }),
     file: source.shownAs,
     line: lineOf(source, call),
   };
 }
 
-function plannedLeg(sources: Sources, { name, at }: LegText): PlannedLeg | [] {
-  return name === null ? [] : { name, tools: [...new CallCounter(sources).ofResolver(at).tools.keys()] };
+/** A `return` that calls nothing is no leg. */
+function plannedLeg(sources: Sources, { name, at }: LegText, column: string): PlannedLeg | [] {
+  const calls = new CallCounter(sources).ofResolver(at);
+  return name === null && isNone(calls) ? [] : { name: name ?? column, tools: [...calls.tools.keys()], calls };
 }
 
 function keyFields(sources: Sources, dataset: DatasetText): PlannedDataset['keyFields'] {
@@ -222,11 +226,6 @@ export function callsByLeg(sources: Sources, counts: Counts): ReadonlyMap<string
       }
     }
   return calls;
-}
-
-/** The `.step(…)` calls of a steps() program, in order. */
-export function stepCalls(program: Syntax): Syntax[] {
-  return chainOf(program).filter((call) => methodOf(call) === 'step');
 }
 
 function nameText(sources: Sources, at: Omit<Placed, 'node'> & { readonly node: Syntax | undefined }): string {

@@ -1,7 +1,7 @@
-import { chainOf, ctxCall, inRow, inTool, isStepsChain, methodOf } from './ctx-calls.ts';
+import { chainOf, ctxCall, inRow, inTool, isStepsChain, methodOf, stepCalls } from './ctx-calls.ts';
 import { type Finding, finding } from './finding.ts';
 import { bindingOf, nameOf, type Placed, type Sources, staticText } from './names.ts';
-import { type Counts, type DatasetText, datasetCallUnder, datasetTexts, keyOf, stepCalls } from './plan.ts';
+import { type Counts, type DatasetText, datasetCallUnder, datasetTexts, keyOf } from './plan.ts';
 import {
   ancestors,
   child,
