@@ -144,6 +144,13 @@ describe('the most calls that a row makes, by the text', () => {
     expect(await does(`await c.runPlay('k', input.play, {});`)).toEqual([
       '!a child play calls what its own plan tells',
     ]);
+    const apart = (param: string): Promise<Record<string, string[]>> =>
+      shown(
+        `.withColumn('a', async (row: any, { ${param} }: any) => { await tools.execute({ id: 'i', tool: 'a.x' }); })`,
+      );
+    expect(await apart('tools, log')).toEqual({ a: ['a.x:1'] });
+    expect(await apart('tools, tool: call')).toEqual({ a: ['a.x:1', '!ctx is taken apart'] });
+    expect(await apart('runPlay, ...tools')).toEqual({ a: ['a.x:1', '!ctx is taken apart'] });
     expect(await shown(`.withColumn('a', input.resolver)`)).toEqual({ a: ['!input.resolver is not written out'] });
   });
 

@@ -43,11 +43,17 @@ export class CallCounter {
     const fn = run === undefined ? value : evaluated(this.#sources, { ...value, node: run });
     if (!isFunction(fn.node)) return hiddenCalls(`${textOf(fn.source, fn.node, 40)} is not written out`);
     const [first, second] = list(fn.node, 'params');
-    if (second?.type === 'Identifier') this.#ctxNames.add(second);
     const renamed = list(first, 'properties').find((one) => propertyName(one) === 'ctx');
     const name = child(renamed, 'value');
-    if (run !== undefined && name !== undefined) this.#ctxNames.add(name);
-    return this.#invoke(fn, []);
+    return allOf([this.#takesCtx(run === undefined ? second : name), this.#invoke(fn, [])]);
+  }
+
+  /** Notes a parameter that holds ctx; one that takes it apart may name what calls as it likes. */
+  #takesCtx(param: Syntax | undefined): ShownCalls {
+    if (param?.type === 'Identifier') this.#ctxNames.add(param);
+    return param?.type === 'ObjectPattern' && !list(param, 'properties').every(isFoundByName)
+      ? hiddenCalls('ctx is taken apart')
+      : NO_CALLS;
   }
 
   #count(at: Placed): ShownCalls {
@@ -122,12 +128,8 @@ export class CallCounter {
     if (init === undefined || (isFunction(init) && at.source.parents.get(at.node)?.kind === 'const')) return NO_CALLS;
     const value = { ...at, node: init };
     if (to?.type === 'Identifier' && (this.#isCtx(value) || this.#isTools(value))) return NO_CALLS;
-    // `tools` by its own name is still found where it is called.
-    const isKnown = (one: Syntax): boolean => {
-      const name = propertyName(one) ?? 'tool';
-      return !CALLING.test(name) || (name === 'tools' && nameOf(child(one, 'value') ?? one) === 'tools');
-    };
-    if (to?.type === 'ObjectPattern' && this.#isCtx(value) && list(to, 'properties').every(isKnown)) return NO_CALLS;
+    if (to?.type === 'ObjectPattern' && this.#isCtx(value) && list(to, 'properties').every(isFoundByName))
+      return NO_CALLS;
     return this.#count(value);
   }
 
@@ -207,9 +209,7 @@ export class CallCounter {
     const run = second ?? propertyOf(first, 'run');
     const fn = run && evaluated(this.#sources, { ...value, node: run });
     if (fn === undefined || !isFunction(fn.node)) return hiddenCalls('a child play calls what its own plan tells');
-    const [ctx] = list(fn.node, 'params');
-    if (ctx?.type === 'Identifier') this.#ctxNames.add(ctx);
-    return this.#invoke(fn, []);
+    return allOf([this.#takesCtx(list(fn.node, 'params')[0]), this.#invoke(fn, [])]);
   }
 
   /** What a steps() program does that is run over one value. */
@@ -306,6 +306,12 @@ export class CallCounter {
     const { node } = followed(this.#sources, at);
     return node.type === 'MemberExpression' && propertyName(node) === 'tools';
   }
+}
+
+/** `tools` of a ctx, by its own name, is still found where it is called. */
+function isFoundByName(property: Syntax): boolean {
+  const name = propertyName(property) ?? 'tool';
+  return !CALLING.test(name) || (name === 'tools' && nameOf(child(property, 'value') ?? property) === 'tools');
 }
 
 function placeOf({ source, node }: Placed): string {
