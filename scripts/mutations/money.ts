@@ -159,7 +159,7 @@ export const MONEY: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-LEFT-2'],
-    file: 'store/sqlite/open-tries.ts',
+    file: 'store/sqlite/try-log.ts',
     from: 'if (row !== undefined) holdLeft(db, row.root, -row.out);',
     to: '',
     why: 'what a run takes up again counts twice for the day',

@@ -83,7 +83,7 @@ export const PLAN: readonly Mutation[] = [
   {
     breaks: ['PLAN-TEXT-1'],
     file: 'play/check/count-calls.ts',
-    from: 'if (LOOPS.test(node.type)) return repeated(this.#inside(at));',
+    from: 'if (LOOPS.test(node.type)) return repeated(this.#inside(at), loop(at));',
     to: '',
     why: 'a loop over what a provider found counts as one call',
   },

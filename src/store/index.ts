@@ -47,8 +47,8 @@ export type {
 } from './records.ts';
 export { DAY_LEDGER, treeLedger } from './sqlite/left-credits.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
-export { type LeftTry, leftTries, type OpenTry, type TryLog } from './sqlite/open-tries.ts';
 export { openRates, type Rates } from './sqlite/rates.ts';
 export type { RatesOptions } from './sqlite/rates-file.ts';
+export { type LeftTry, leftTries, type OpenTry, type TryLog } from './sqlite/try-log.ts';
 export { unrecordedTries } from './unrecorded-tries.ts';
 export type { WriteOf } from './write-of.ts';

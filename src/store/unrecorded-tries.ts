@@ -1,5 +1,5 @@
 import type { CallReads } from './port.ts';
-import type { OpenTry } from './sqlite/open-tries.ts';
+import type { OpenTry } from './sqlite/try-log.ts';
 
 /** Of calls that were out when an attempt died, those that nothing else tells of: neither an end nor an answer is on record. */
 export async function unrecordedTries(

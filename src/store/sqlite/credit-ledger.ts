@@ -34,7 +34,7 @@ const RETRY_MS = 20;
  *  3. Whatever is reserved when a period ends is reserved in the next: each credit counts once, when it is settled.
  *  4. A session has a row of reservations for as long as it has the ledger open, if only of 0.
  *  5. What a session that is gone had out at providers is left: it counts as spent until its run takes it up, or the period
- *     ends (open-tries).
+ *     ends (try-log).
  *  6. In a file that was remade this session's reservations and what it knew to be settled are entered again.
  */
 export class CreditLedger {

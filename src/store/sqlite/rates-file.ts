@@ -62,7 +62,7 @@ interface MetaRow {
  *
  * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
  * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, credit-ledger,
- * open-tries).
+ * try-log).
  *
  * Invariants
  *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.

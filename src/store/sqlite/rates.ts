@@ -1,14 +1,14 @@
 import { CreditLedger, type LedgerOptions } from './credit-ledger.ts';
 import { InflightPlaces } from './inflight-places.ts';
-import { OpenTries } from './open-tries.ts';
 import { RateSlots } from './rate-slots.ts';
 import { RatesFile, type RatesOptions } from './rates-file.ts';
+import { TryLog } from './try-log.ts';
 
 /** `rates.db`: what the processes on one workspace share about limits of providers and of money. */
 export interface Rates {
   readonly slots: RateSlots;
   readonly places: InflightPlaces;
-  readonly tries: OpenTries;
+  readonly tries: TryLog;
   ledger(name: string, options: LedgerOptions): CreditLedger;
   /** `last` is done with the lock waited for, so that what it changes is kept. */
   close(last?: () => void): void;
@@ -17,7 +17,7 @@ export interface Rates {
 /** Opens the file at its first use, and remakes it where it is damaged. Throws nothing. */
 export function openRates(options: RatesOptions): Rates {
   const file = new RatesFile(options);
-  const tries = new OpenTries(file);
+  const tries = new TryLog(file);
   return {
     slots: new RateSlots(file),
     places: new InflightPlaces(file),

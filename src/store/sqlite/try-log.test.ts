@@ -5,9 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { VirtualClock } from '../../scope/index.ts';
 import { Database } from './driver.ts';
-import { leftTries } from './open-tries.ts';
 import { openRates, type Rates } from './rates.ts';
 import type { RatesOptions } from './rates-file.ts';
+import { leftTries } from './try-log.ts';
 
 let folder: string;
 let path: string;

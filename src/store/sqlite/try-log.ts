@@ -50,7 +50,7 @@ const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, 
  *  3. What a session that is gone had out goes on being held by the ledgers that it drew on, until its run goes on or the
  *     period of the ledger ends.
  */
-export class OpenTries {
+export class TryLog {
   readonly #file: RatesFile;
   #due: Change[] = [];
   #making: Promise<void> | undefined;
@@ -155,9 +155,6 @@ export class OpenTries {
     this.#making = undefined;
   }
 }
-
-/** What a run's calls need of it. */
-export type TryLog = Pick<OpenTries, 'sent' | 'ended' | 'ofRun' | 'take' | 'leave'>;
 
 /** What a run's attempts have left, for whoever only looks: none where the file cannot be read. */
 export function leftTries(path: string, runId: string): readonly LeftTry[] {
