@@ -98,6 +98,8 @@ export const REQUIREMENTS = {
   'KEY-WRITE-1': 'A write is shared with no other call and no other run; the same write resumed is one.',
   'KEY-OPERATION-1': 'The idempotency key of a shared read is that of the question, of a write that of the call.',
   'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
+  'KEY-UNSURE-1':
+    'What may have been done under a key goes out under no other: after a limit of calls or a refused account neither, nor after a death.',
 
   // 30-calls: where the answer comes from
   'CALL-JOURNAL-1':

@@ -8,7 +8,7 @@ import type { CallRun } from './env.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { keepOperation } from './intent.ts';
-import type { Question } from './question.ts';
+import { operationKeyOf, type Question } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
 
 /**
@@ -75,7 +75,7 @@ async function failedMember(
     return { ...failure, error: doubtError(question, `${failure.message}.`) };
   const { changes: secretChanges } = run.rereads;
   return failedTry(run, question, {
-    carrier: { keep: keepOperation },
+    carrier: { keep: keepOperation, operationKey: operationKeyOf },
     so,
     delivered: failure,
     secretChanges,

@@ -17,6 +17,7 @@ const deliverBatch = deliveryBy<BatchLoad>({
   permit,
   operationKey: (run, load, refusals) => load.key(run, refusals),
   announce,
+  isUnsure: () => false,
   paidCalls: ({ of, effect, members }) =>
     paidCalls(
       { tool: of, effect },

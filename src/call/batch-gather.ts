@@ -52,7 +52,8 @@ async function sendAgain(
   const records = await recordedMembers(run, before);
   if (batch === undefined || records === undefined) return undefined;
   const members = records.map((record) => new Member(askedBefore(run, question, record)));
-  void ship(run, new BatchLoad({ tool, batch, effect }, members, before), { ...triesAfter(before), unsure: true });
+  const unsure = run.tries.isUnsure(before.operationKey);
+  void ship(run, new BatchLoad({ tool, batch, effect }, members, before), { ...triesAfter(before), unsure });
   return members;
 }
 

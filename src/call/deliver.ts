@@ -10,7 +10,7 @@ import { mayBeCharged, takenOver } from './lost-try.ts';
 import type { LostTry } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
-import { isRefusal, retryDecision } from './retry.ts';
+import { isRefusal, provesUndone, retryDecision } from './retry.ts';
 import { type Tries, triesAfter } from './tries.ts';
 
 export type Bought =
@@ -49,6 +49,8 @@ export interface Carrier<Of extends Cargo> {
   operationKey(run: CallRun, cargo: Of, refusals: number): string;
   /** Makes it durable that the operation goes out now; undefined where a later attempt need not know. */
   announce(run: CallRun, cargo: Of, so: Tries | undefined): Promise<void> | undefined;
+  /** True where another call may have had it done under the key that it goes out with. */
+  isUnsure(cargo: Of): boolean;
   /** The calls that go out with it and are paid for; none where a record of its own tells of them. */
   paidCalls(cargo: Of): readonly OpenTry[];
   /** Makes durable how far it has come. */
@@ -65,13 +67,16 @@ const MAX_IN_PROGRESS = 30;
  */
 export function deliver(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Bought> {
   if (before === undefined) return deliverQuestion(run, question, undefined);
-  return wentOn(run, question.scope, before).then((so) => deliverQuestion(run, question, so));
+  const isSentAgain = before.state === 'retrying' && question.tool.sendsIdempotencyKey;
+  const unsure = isSentAgain && run.tries.isUnsure(before.operationKey);
+  return wentOn(run, question.scope, before).then((so) => deliverQuestion(run, question, { ...so, unsure }));
 }
 
 export const deliverQuestion = deliveryBy<Question>({
   permit: permitFor,
   operationKey: operationKeyOf,
   announce: (run, question, so) => (question.site === undefined ? undefined : intend(run, question, so)),
+  isUnsure: ({ operationKey }) => operationKey !== undefined,
   paidCalls: ({ tool, effect, callId, scope: { place } }) => paidCalls({ tool, effect }, [{ callId, place }]),
   keep: keepOperation,
 });
@@ -99,6 +104,7 @@ export function deliveryBy<Of extends Cargo>(
     let isFirst = true;
     // Of a try that may have been charged: what is sent again under its key is charged once.
     let lost = run.tries.takeHeld(() => carrier.paidCalls(cargo));
+    const unsure = lost !== undefined || carrier.isUnsure(cargo);
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
@@ -139,8 +145,8 @@ export function deliveryBy<Of extends Cargo>(
         permit.settle({ ending: 'answered', credits: 'later', latencyMs });
         return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
       }
-      so ??= triesAfter({ tries: 0, refusals: 0 });
-      const tried = { carrier, so, delivered, secretChanges, permit, latencyMs };
+      so ??= { ...triesAfter({ tries: 0, refusals: 0 }), unsure };
+      const tried = { carrier, so, delivered, secretChanges, permit, latencyMs, reserved: how.reserved };
       const { failure, lost: kept } = await unanswered(run, cargo, tried);
       if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
       lost = kept;
@@ -152,10 +158,11 @@ export function deliveryBy<Of extends Cargo>(
 async function unanswered<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
-  { permit, latencyMs, ...tried }: FailedTry<Of> & { readonly permit: Permit; readonly latencyMs: number },
+  { permit, latencyMs, reserved, ...tried }: FailedTry<Of> & SentTry,
 ): Promise<{ readonly failure?: Failure | undefined; readonly lost?: LostTry | undefined }> {
   const { ending, headers } = tried.delivered;
-  const mayCost = mayBeCharged(tried.delivered);
+  // A try that was refused says nothing of the one before it.
+  const mayCost = reserved || mayBeCharged(tried.delivered);
   permit.settle({ ending, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
@@ -235,8 +242,8 @@ export async function failedTry<Of extends Cargo>(
   const { ending } = delivered;
   const keyed = tool.sendsIdempotencyKey;
   so.sent++;
-  if (isRefusal(ending)) so.refusals++;
-  so.unsure = !isRefusal(ending) && (so.unsure || ending !== 'notDispatched');
+  if (isRefusal(ending)) refused(so, delivered);
+  else so.unsure ||= ending !== 'notDispatched';
   // What was cut off by our own end is no failure of the provider's: the next attempt asks again, if it may.
   if (run.signal.aborted && mayRepeat(ending, effect, keyed)) run.assertGoing();
   if (isCredentialRefused(delivered) && !so.reread && run.rereads.changedSince(secretChanges, tool.secrets)) {
@@ -252,8 +259,22 @@ export async function failedTry<Of extends Cargo>(
   return undefined;
 }
 
+/** Only what is certainly not done under its key goes out under another one. */
+function refused(so: Tries, delivered: Failure): void {
+  if (so.unsure && !provesUndone(delivered)) return;
+  so.refusals++;
+  so.unsure = false;
+}
+
+interface SentTry {
+  readonly permit: Permit;
+  readonly latencyMs: number;
+  /** True where its credits are those of a try before it, which may have been charged. */
+  readonly reserved: boolean;
+}
+
 interface FailedTry<Of extends Cargo> {
-  readonly carrier: Pick<Carrier<Of>, 'keep'>;
+  readonly carrier: Pick<Carrier<Of>, 'keep' | 'operationKey'>;
   readonly so: Tries;
   readonly delivered: Failure;
   readonly secretChanges: number;
@@ -265,16 +286,13 @@ interface FailedTry<Of extends Cargo> {
 async function pause<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
-  {
-    carrier,
-    so,
-    waits,
-  }: { readonly carrier: Pick<Carrier<Of>, 'keep'>; readonly so: Tries; readonly waits: 'gate' | 'backoff' },
+  { carrier, so, waits }: Pick<FailedTry<Of>, 'carrier' | 'so'> & { readonly waits: 'gate' | 'backoff' },
 ): Promise<void> {
   const { clock, chance, governor } = run.process;
   // The gate of the account, which holds the call back in this process, is forgotten with it.
   const delay = waits === 'backoff' ? retryDelay(so.sent, chance) : governor.expectedWaitMs(cargo.tool.account);
   const waitUntil = Math.ceil(clock.now() + delay);
+  run.tries.kept(carrier.operationKey(run, cargo, so.refusals), so.unsure);
   await carrier.keep(run, cargo, { state: 'retrying', tries: so.counted, refusals: so.refusals, waitUntil });
   if (waits === 'backoff') await sleep(clock, delay, run.halt);
 }

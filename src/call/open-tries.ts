@@ -31,6 +31,8 @@ export class OpenTries {
   readonly #log: TryLog | undefined;
   readonly #run: TriedRun;
   readonly #held = new Map<string, Held>();
+  /** Whether what this attempt has kept for another try may have been done, by the key that it goes out with. */
+  readonly #kept = new Map<string, boolean>();
 
   /** @param log undefined where nothing is bought of anybody */
   constructor(log: TryLog | undefined, run: TriedRun) {
@@ -81,6 +83,16 @@ export class OpenTries {
         charge: (credits) => lost.charge(credits),
         leave: () => lost.charge('unknown'),
       });
+  }
+
+  /** An operation is on record for another try, under this key; `unsure` where it may have been done under it. */
+  kept(operationKey: string, unsure: boolean): void {
+    this.#kept.set(operationKey, unsure);
+  }
+
+  /** Whether what is on record under this key may have been done: of what a dead attempt has kept nobody knows. */
+  isUnsure(operationKey: string): boolean {
+    return this.#kept.get(operationKey) ?? true;
   }
 
   /** The permit of tries that go out now: what becomes of it is also on record. Undefined where nothing need be. */

@@ -148,8 +148,8 @@ function receiptHead(tool: CatalogueTool, version: string): string {
 }
 
 /**
- * What goes out as the provider's idempotency key; the refusal number advances after a definite refusal only. A write that
- * the source of a rerun has begun is the same request there and here.
+ * What goes out as the provider's idempotency key; the refusal number advances only after a definite refusal of what cannot have
+ * been done under the key before. A write that the source of a rerun has begun is the same request there and here.
  */
 export function operationKeyOf(run: CallRun, question: Question, refusals: number): string {
   const { scope, callId, effect, refreshed } = question;

@@ -1,4 +1,5 @@
 import type { Effect, Ending } from '../sdk/index.ts';
+import type { Failure } from '../tool/index.ts';
 
 export interface TriesSoFar {
   /** Requests that went out or tried to, this one included. */
@@ -19,6 +20,17 @@ const STOP: RetryDecision = { retry: false };
 /** True where the provider definitely did not do it: only then goes the operation out under another key. */
 export function isRefusal(ending: Ending): boolean {
   return ending === 'rejected' || ending === 'deferred';
+}
+
+/** What is looked at before anybody looks for an earlier request of the same key: whose account it is, and what it may spend. */
+const ACCOUNT_STATUSES: readonly unknown[] = [401, 402, 403];
+
+/**
+ * True where a refusal also says that no earlier request under the same key was done: the provider has looked at what is asked. A
+ * limit of calls (429, 503) is kept before that.
+ */
+export function provesUndone({ ending, status }: Pick<Failure, 'ending' | 'status'>): boolean {
+  return ending === 'rejected' && !ACCOUNT_STATUSES.includes(status);
 }
 
 /** Whether an ending may be tried again, by what it means for money (30-calls, "Delivery"). Pure. */

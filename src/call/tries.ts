@@ -4,7 +4,7 @@ export interface Tries {
   sent: number;
   /** Those that count as tries. */
   counted: number;
-  /** Definite refusals: part of the operation key. */
+  /** Definite refusals of what nobody can have done before: part of the operation key. */
   refusals: number;
   inProgress: number;
   /** True once it went out again because its secret has changed. */

@@ -126,7 +126,7 @@ export class AccountGovernor implements PermitHolder {
   permitReleased(permit: GrantedPermit): void {
     this.#allowance.released(permit);
     if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
-    permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
+    if (!permit.isOwing) permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
     if (this.#lanes.size > 0) this.#pump();
     else this.#rest();
   }

@@ -110,6 +110,7 @@ export class GrantedPermit implements Permit {
     if (this.state === 'ended') return;
     // What never went out uses nothing up, which matters where a window is a day.
     if (outcome.ending === 'notDispatched' && this.state === 'granted') {
+      this.#owing = outcome.credits === 'later';
       this.release();
       return;
     }
@@ -118,6 +119,11 @@ export class GrantedPermit implements Permit {
     this.state = 'ended';
     this.#owing = outcome.credits === 'later';
     this.holder.permitSettled(this, outcome);
+  }
+
+  /** True where `charge`, or the next try, is still to say what it cost. */
+  get isOwing(): boolean {
+    return this.#owing;
   }
 
   charge(credits: number | 'unknown'): void {

@@ -1,7 +1,11 @@
 import { describe, expect } from 'vitest';
-import { crash, laterClock } from '../harness/crash.ts';
+import { runReport } from '../../src/report/index.ts';
+import { defineTool } from '../../src/sdk/index.ts';
+import { existingRun, reportSource } from '../../src/workspace/index.ts';
+import { crash, fastClock, laterClock } from '../harness/crash.ts';
+import { json, testProvider } from '../harness/provider.ts';
 import { countedTool, endsAs } from '../harness/tools.ts';
-import { attempt, openTest, queued, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const KEYED = { id: 'acme.send', effect: 'write', maxTries: 1, idempotency: { header: 'Idempotency-Key' } } as const;
@@ -64,7 +68,7 @@ describe('a keyed write that may have been done and that its play asks for again
     const { tool } = countedTool({ ...KEYED, maxTries: 2 }, (_, { operationKey }) => {
       keys.push(operationKey);
       if (keys.length <= 2) throw endsAs('ambiguous');
-      if (keys.length === 3) throw endsAs('deferred');
+      if (keys.length === 3) throw endsAs('rejected');
       return 'sent';
     });
     const once = TWICE.replace('told.length < 2', 'told.length < 1');
@@ -73,6 +77,22 @@ describe('a keyed write that may have been done and that its play asks for again
     expect([second, third]).toEqual([first, first]);
     expect(fourth).not.toBe(first);
   });
+
+  verifies(
+    ['WRITE-LOOP-1', 'KEY-UNSURE-1'],
+    'keeps its key where a limit of calls is in the way meanwhile',
+    async () => {
+      const endings = ['ambiguous', 'ambiguous', 'deferred'];
+      const { tool, sent } = countedTool({ ...KEYED, maxTries: 2 }, () => {
+        const ending = endings.shift();
+        if (ending !== undefined) throw endsAs(ending);
+        return 'sent';
+      });
+      const once = TWICE.replace('told.length < 2', 'told.length < 1');
+      expect((await runPlay(await testWorkspace({ tools: [tool] }), once)).result).toEqual(['sent']);
+      expect([sent.length, new Set(sent.map(({ operationKey }) => operationKey)).size]).toEqual([4, 1]);
+    },
+  );
 
   verifies('WRITE-LOOP-1', 'is one operation for one call at a time', async () => {
     const { tool, done } = mailer(1);
@@ -86,4 +106,72 @@ describe('a keyed write that may have been done and that its play asks for again
     );
     expect([result, done.size]).toEqual([2, 2]);
   });
+});
+
+/** A provider that keeps its keys, charges and sends once a key, and answers by status; `lost` does the work and resets. */
+async function keeping(statuses: (number | 'lost')[]) {
+  const done = new Set<string>();
+  const keys: string[] = [];
+  const { url } = await testProvider((response, { headers }) => {
+    const key = String(headers['idempotency-key']);
+    keys.push(key);
+    const next = statuses.shift() ?? 200;
+    if (next === 'lost' || next === 200) done.add(key);
+    if (next === 'lost') response.destroy();
+    else json(response, next, { n: 1 });
+  });
+  const toolOf = (effect: 'read' | 'write') =>
+    defineTool<object>({
+      ...{ id: 'acme.send', effect, input: { type: 'object' }, cost: { credits: 1 }, maxTries: 5 },
+      idempotency: { header: 'Idempotency-Key' },
+      request: ({ input }) => ({ method: 'POST', url, body: input }),
+    });
+  return { toolOf, done, keys };
+}
+
+describe('a keyed call whose answer was lost', () => {
+  const ONE = `async (ctx) => (await ctx.tools.execute({ id: 'm', tool: 'acme.send', input: { to: 'ada' } })).data.n`;
+
+  verifies('KEY-UNSURE-1', 'goes out under its key after 429s and 503s as well, and is charged once', async () => {
+    for (const effect of ['read', 'write'] as const) {
+      const { toolOf, done, keys } = await keeping(['lost', 429, 503, 'lost']);
+      const workspace = await testWorkspace({ tools: [toolOf(effect)], clock: fastClock(50) });
+      const { run, result } = await runPlay(workspace, ONE, { maxCredits: 1 });
+      expect([result, new Set(keys).size, done.size]).toEqual([1, 1, 1]);
+      const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, run.id)))
+        .credits;
+      expect([settled, unknown]).toEqual([1, 0]);
+    }
+  });
+
+  verifies('KEY-UNSURE-1', 'keeps its key also where its process died before it knew', async () => {
+    for (const effect of ['read', 'write'] as const) {
+      const { toolOf, done, keys } = await keeping([200, 429]);
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [toolOf(effect)] });
+      const run = await queued(now, ONE);
+      await crash(now, run.id, (write) => write.kind === 'receipt');
+      const later = await openTest(dir, { tools: [toolOf(effect)], clock: laterClock() });
+      expect([(await attempt(later, run.id)).result, new Set(keys).size, done.size]).toEqual([1, 1, 1]);
+    }
+  });
+
+  verifies(
+    'KEY-UNSURE-1',
+    'keeps it where its account is refused, and has another once it is refused itself',
+    async () => {
+      for (const [status, count] of [
+        [402, 1],
+        [403, 1],
+        [422, 2],
+      ] as const) {
+        const { toolOf, keys } = await keeping(['lost', status]);
+        const workspace = await testWorkspace({ tools: [toolOf('write')], clock: fastClock(50) });
+        const { run, code } = await runPlay(workspace, ONE);
+        expect(code).toBeDefined();
+        expect((await retryFailed(workspace, run.id)).result).toBe(1);
+        expect([status, new Set(keys).size]).toEqual([status, count]);
+      }
+    },
+  );
 });
