@@ -1,3 +1,4 @@
+import { Slots } from '../scope/index.ts';
 import type { DatasetHost, DatasetProgress } from './host.ts';
 import type { LegOutcome } from './program.ts';
 
@@ -8,6 +9,8 @@ export interface ActiveRow {
   readonly startedAt: number;
   /** Column and step it is in. */
   readonly path: string;
+  /** Where the counters keep it. */
+  slot: number;
 }
 
 const SLOW_MS = 60_000;
@@ -39,7 +42,7 @@ export class DatasetCounters {
   readonly #host: DatasetHost;
   readonly #key: string;
   readonly #legs: LegCount[];
-  readonly #rows = new Set<ActiveRow>();
+  readonly #rows = new Slots<ActiveRow>();
   #queued = 0;
   #active = 0;
   #waiting = 0;
@@ -111,7 +114,7 @@ export class DatasetCounters {
 
   /** `again`: an earlier attempt had begun the row, so that it is counted as started already. */
   started(row: ActiveRow, again: boolean): void {
-    this.#rows.add(row);
+    row.slot = this.#rows.put(row);
     this.#queued--;
     this.#active++;
     if (!again) this.#started++;
@@ -119,7 +122,8 @@ export class DatasetCounters {
   }
 
   recorded(row: ActiveRow, state: 'completed' | 'failed' | 'parked', credits: number): void {
-    this.#rows.delete(row);
+    this.#rows.free(row.slot);
+    row.slot = -1;
     this.#active--;
     if (state === 'completed') this.#completed++;
     else if (state === 'failed') this.#failed++;
@@ -182,13 +186,11 @@ export class DatasetCounters {
   #slow(): DatasetProgress['slow'] {
     const now = this.#host.clock.monotonic();
     const slow: { ordinal: number; path: string; sinceMs: number }[] = [];
-    // Rows are in the order of their start, so the first that is not slow ends the search.
     for (const row of this.#rows) {
       const sinceMs = now - row.startedAt;
-      if (sinceMs < SLOW_MS || slow.length === SHOWN_SLOW) break;
-      slow.push({ ordinal: row.ordinal, path: row.path, sinceMs });
+      if (sinceMs >= SLOW_MS) slow.push({ ordinal: row.ordinal, path: row.path, sinceMs });
     }
-    return slow;
+    return slow.sort((a, b) => b.sinceMs - a.sinceMs || a.ordinal - b.ordinal).slice(0, SHOWN_SLOW);
   }
 
   /** Once a turn of the event loop: thousands of rows may change in one. */

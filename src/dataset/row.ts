@@ -67,6 +67,7 @@ export class RowRun implements LegSink, ActiveRow, CellPlace {
   /** What it counts for in the pool. */
   readonly bytes: number;
   readonly startedAt: number;
+  slot = -1;
   readonly scope: Scope;
   row: Record<string, unknown>;
   previous: Readonly<Record<string, unknown>> | undefined;

@@ -1,4 +1,4 @@
-import { type Clock, Gate, Halted } from '../scope/index.ts';
+import { type Clock, Gate, Halted, Slots } from '../scope/index.ts';
 import type { RunFatalError } from '../sdk/index.ts';
 
 export type EndingReason =
@@ -9,6 +9,11 @@ export type EndingReason =
   | { readonly kind: 'suspended' }
   /** The lease ran out by time, as it does while the process is paused. The run may go on as another attempt. */
   | { readonly kind: 'lapsed' };
+
+interface OpenRow {
+  readonly gate: Gate;
+  readonly suspended: () => void;
+}
 
 /**
  * Why and whether an attempt is ending before its play has returned.
@@ -24,7 +29,7 @@ export type EndingReason =
  */
 export class Ending {
   readonly gate = new Gate();
-  readonly #rows = new Map<Gate, () => void>();
+  readonly #rows = new Slots<OpenRow>();
   readonly #halt = new AbortController();
   readonly #kill = new AbortController();
   readonly #decided: Promise<void>;
@@ -65,7 +70,7 @@ export class Ending {
   /** The gate of one row; `suspended` is told when the run suspends it. */
   openRow(suspended: () => void): Gate {
     const gate = new Gate();
-    this.#rows.set(gate, suspended);
+    gate.slot = this.#rows.put({ gate, suspended });
     if (!this.going) gate.suspend();
     return gate;
   }
@@ -73,11 +78,13 @@ export class Ending {
   /** Suspends one row, whose slot is freed; the others go on. */
   suspendRow(gate: Gate): void {
     gate.suspend();
-    this.#rows.get(gate)?.();
+    this.#rows.at(gate.slot)?.suspended();
   }
 
   closeRow(gate: Gate): void {
-    this.#rows.delete(gate);
+    this.#rows.free(gate.slot);
+    // The slot may be another row's from now on.
+    gate.slot = -1;
   }
 
   fatal(error: RunFatalError): void {
@@ -120,7 +127,7 @@ export class Ending {
 
   /** Resolves when nothing of the attempt is in flight. */
   async idle(clock: Clock): Promise<void> {
-    for (const gate of [this.gate, ...this.#rows.keys()]) await gate.still(clock, STEP_GRACE_MS);
+    for (const gate of [this.gate, ...this.#gates()]) await gate.still(clock, STEP_GRACE_MS);
     // Code that only waited for the last of it comes to its end, and its row to its record.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
@@ -152,7 +159,11 @@ export class Ending {
   /** From here on nothing reaches the author's code. */
   close(): void {
     this.gate.close();
-    for (const gate of this.#rows.keys()) gate.close();
+    for (const gate of this.#gates()) gate.close();
+  }
+
+  *#gates(): Generator<Gate> {
+    for (const { gate } of this.#rows) yield gate;
   }
 
   #end(reason: EndingReason, cause: Error): void {
@@ -165,7 +176,7 @@ export class Ending {
   #suspend(cause: Error): void {
     this.#halt.abort(cause);
     this.gate.suspend();
-    for (const [gate, suspended] of this.#rows) {
+    for (const { gate, suspended } of this.#rows) {
       gate.suspend();
       suspended();
     }

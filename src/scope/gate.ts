@@ -39,6 +39,8 @@ interface Enclosed {
 }
 
 export class Gate {
+  /** Where whoever has opened it keeps it. */
+  slot = -1;
   #state: GateState = 'open';
   #inFlight = 0;
   #entries = 0;

@@ -15,5 +15,6 @@ export {
   validateWith,
 } from './schema.ts';
 export { type Fence, type Place, placeName, Scope } from './scope.ts';
+export { Slots } from './slots.ts';
 export { Turnstile } from './turnstile.ts';
 export { VirtualClock } from './virtual-clock.ts';
