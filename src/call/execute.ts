@@ -16,11 +16,12 @@ import { askedCall } from './request.ts';
 
 /**
  * One tool call, from the author's arguments to the author's result: identity, journal, then claim, receipt, permit,
- * delivery and record (acquire), then reading (finish).
+ * delivery and record (acquire), then reading (finish). Throws at once where nothing can be asked.
  */
-export async function executeCall(run: CallRun, scope: Scope, args: readonly unknown[]): Promise<ToolResult> {
+export function executeCall(run: CallRun, scope: Scope, args: readonly unknown[]): Promise<ToolResult> {
   const asking = askQuestion(run, scope, args);
-  return answerQuestion(run, asking instanceof Promise ? await asking : asking);
+  if (asking instanceof Promise) return asking.then((question) => answerQuestion(run, question));
+  return answerQuestion(run, asking);
 }
 
 /** What an author asks, validated and with its identity. */

@@ -102,7 +102,7 @@ export class Journal {
   }
 
   forget(place: Place): void {
-    this.#doubts.delete(placeName(place));
+    if (this.#doubts.size > 0) this.#doubts.delete(placeName(place));
     this.unsure.forget(place);
     if (this.#places.size > 0) this.#places.delete(placeName(place));
   }

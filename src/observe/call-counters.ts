@@ -33,6 +33,7 @@ export type PlaceCredits = Pick<EndedCall, 'datasetNo' | 'path' | 'credits'>;
 export class CallCounters {
   readonly #byTool = new Map<string, ToolCounts>();
   readonly #creditsAt = new Map<string, number>();
+  #last = { datasetNo: -1, path: '', place: '' };
 
   add(call: EndedCall): void {
     const counts = this.#of(call.tool);
@@ -47,16 +48,12 @@ export class CallCounters {
     else counts.failed++;
     if (call.replayed) return;
     counts.credits += call.credits;
-    this.paidBefore([call]);
+    this.#paid(call);
   }
 
   /** What earlier attempts have paid. */
   paidBefore(places: readonly PlaceCredits[]): void {
-    for (const { datasetNo, path, credits } of places) {
-      if (credits === 0) continue;
-      const place = `${datasetNo}|${path}`;
-      this.#creditsAt.set(place, (this.#creditsAt.get(place) ?? 0) + credits);
-    }
+    for (const place of places) this.#paid(place);
   }
 
   /** Credits paid at a place and below it, by all attempts. */
@@ -65,6 +62,15 @@ export class CallCounters {
     let sum = 0;
     for (const [place, credits] of this.#creditsAt) if (place === at || place.startsWith(`${at}.`)) sum += credits;
     return Math.round(sum * 1e6) / 1e6;
+  }
+
+  #paid({ datasetNo, path, credits }: PlaceCredits): void {
+    if (credits === 0) return;
+    // Most calls come from the same place as the one before.
+    if (this.#last.datasetNo !== datasetNo || this.#last.path !== path)
+      this.#last = { datasetNo, path, place: `${datasetNo}|${path}` };
+    const { place } = this.#last;
+    this.#creditsAt.set(place, (this.#creditsAt.get(place) ?? 0) + credits);
   }
 
   snapshot(): ReadonlyMap<string, Readonly<ToolCounts>> {

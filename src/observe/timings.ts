@@ -22,7 +22,8 @@ interface Counts {
   count: number;
   total: number;
   max: number;
-  readonly buckets: Map<number, number>;
+  /** By bucket: a list, since five are counted for every call. */
+  readonly buckets: number[];
 }
 
 const PER_OCTAVE = 4;
@@ -42,8 +43,7 @@ export class Timings {
     counts.count++;
     counts.total += took;
     counts.max = Math.max(counts.max, took);
-    const bucket = bucketOf(took);
-    counts.buckets.set(bucket, (counts.buckets.get(bucket) ?? 0) + 1);
+    countIn(counts.buckets, bucketOf(took), 1);
   }
 
   /** Adds what another attempt has recorded. */
@@ -56,8 +56,7 @@ export class Timings {
         counts.count += more.count;
         counts.total += more.total;
         counts.max = Math.max(counts.max, more.max);
-        for (const [bucket, count] of more.buckets)
-          counts.buckets.set(bucket, (counts.buckets.get(bucket) ?? 0) + count);
+        for (const [bucket, count] of more.buckets) countIn(counts.buckets, bucket, count);
       }
   }
 
@@ -81,7 +80,7 @@ export class Timings {
     }
     let counts = phases.get(phase);
     if (counts === undefined) {
-      counts = { count: 0, total: 0, max: 0, buckets: new Map() };
+      counts = { count: 0, total: 0, max: 0, buckets: [] };
       phases.set(phase, counts);
     }
     return counts;
@@ -106,6 +105,11 @@ function bucketOf(ms: number): number {
   return micros <= 1 ? 0 : Math.max(1, Math.ceil(Math.log2(micros) * PER_OCTAVE));
 }
 
+function countIn(buckets: number[], bucket: number, more: number): void {
+  while (buckets.length <= bucket) buckets.push(0);
+  buckets[bucket] = (buckets[bucket] ?? 0) + more;
+}
+
 function phasesData(phases: ReadonlyMap<Phase, Counts>): Record<Phase, Histogram> {
   const inOrder = PHASES.flatMap((phase) => {
     const counts = phases.get(phase);
@@ -116,5 +120,6 @@ function phasesData(phases: ReadonlyMap<Phase, Counts>): Record<Phase, Histogram
 
 function histogramOf({ count, total, max, buckets }: Counts): Histogram {
   const rounded = (ms: number): number => Math.round(ms * 1_000) / 1_000;
-  return { count, total: rounded(total), max: rounded(max), buckets: [...buckets].sort(([a], [b]) => a - b) };
+  const used = [...buckets.entries()].filter(([, inIt]) => inIt > 0);
+  return { count, total: rounded(total), max: rounded(max), buckets: used };
 }

@@ -66,7 +66,7 @@ export class ParkedRows {
 
   /** The row is over. */
   release(place: Place): void {
-    this.#putOff.delete(placeName(place));
+    if (this.#putOff.size > 0) this.#putOff.delete(placeName(place));
   }
 
   add(place: Place, span: WaitSpan): void {

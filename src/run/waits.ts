@@ -112,6 +112,7 @@ export class Waits {
     place: Place,
     { now, before }: { readonly now: Instant; readonly before: Instant },
   ): void {
+    if (this.#places.size === 0) return;
     const byKey = this.#places.get(placeName(place))?.byKey;
     for (const wait of byKey?.values() ?? []) {
       const { kind, state, deadline, key } = wait;
