@@ -54,20 +54,29 @@ export class TryLog {
   readonly #file: RatesFile;
   #due: Change[] = [];
   #making: Promise<void> | undefined;
+  #makingNow: Promise<void> | undefined;
+  #waitsForLock = false;
 
   constructor(file: RatesFile) {
     this.#file = file;
   }
 
-  /** Resolves when they are on record; also where they cannot be. */
+  /**
+   * Resolves when they are on record, in this very turn of the event loop: the slots that they go out in are counted from now.
+   * Where another process has the lock they are on record soon after.
+   */
   sent(run: { readonly id: string; readonly rootId: string }, tries: readonly OpenTry[]): Promise<void> {
-    const { session } = this.#file;
-    return this.#change((db) => {
+    const { session, connection } = this.#file;
+    const changed = this.#change((db) => {
       for (const { callId, place, credits, isKeyed } of tries) {
         const where = [run.id, callId, run.rootId, place.datasetNo, place.ordinal];
         db.run(OUT, ...where, isKeyed ? 1 : 0, micro(credits), session);
       }
     });
+    if (connection === undefined) return changed;
+    // All that goes out in this turn in one transaction.
+    this.#makingNow ??= Promise.resolve().then(() => this.#makeNow());
+    return this.#makingNow;
   }
 
   /** `lost`: they may have been charged, and no answer says so. Resolves when that is on record. */
@@ -140,9 +149,26 @@ export class TryLog {
     });
   }
 
+  #makeNow(): void {
+    this.#makingNow = undefined;
+    if (this.#waitsForLock || this.#due.length === 0) return;
+    const due = this.#due.splice(0);
+    try {
+      const work = (db: Database): void => {
+        for (const { make } of due) make(db);
+      };
+      // What could not be made comes first in the next transaction.
+      if (this.#file.transactNow(work) === undefined) return void this.#due.unshift(...due);
+    } catch {
+      // As in #makeAll.
+    }
+    for (const { made } of due) made();
+  }
+
   async #makeAll(): Promise<void> {
     while (this.#due.length > 0) {
       const due = this.#due.splice(0);
+      this.#waitsForLock = true;
       try {
         await this.#file.transact((db) => {
           for (const { make } of due) make(db);
@@ -150,6 +176,7 @@ export class TryLog {
       } catch {
         // Where it can't be written nobody is held up: a full disk is the store's to tell.
       }
+      this.#waitsForLock = false;
       for (const { made } of due) made();
     }
     this.#making = undefined;
