@@ -116,9 +116,8 @@ export function deliveryBy<Of extends Cargo>(
       const permit = tracked ?? granted;
       if (isFirst) run.retries.called();
       isFirst = false;
-      const { pacedMs } = permit;
-      run.timed(tool.id, 'queue', permit.waitedMs - pacedMs);
-      run.timed(tool.id, 'pace', pacedMs);
+      run.timed(tool.id, 'queue', permit.waitedMs - permit.pacedMs);
+      run.timed(tool.id, 'pace', permit.pacedMs);
       const refusals = so === undefined ? 0 : so.refusals;
       const intended = carrier.announce(run, cargo, so);
       const announced = tracked === undefined ? intended : tracked.announced(intended);
