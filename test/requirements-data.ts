@@ -290,6 +290,8 @@ export const REQUIREMENTS = {
     'What was out when its process died is shown as unknown, until it has gone out again under its key; without one it stays so.',
   'BUDGET-LEFT-2':
     'What was out when its process died is held for the very call under its key, else spent: by the run, its tree and the day.',
+  'BUDGET-LEFT-3':
+    'A paid call is put on record in the turn in which it has its slot; it waits neither for a later one nor for the lock of another process.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',

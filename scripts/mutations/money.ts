@@ -34,8 +34,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'governor/budget.ts',
-    from: "budget.#count(max, credits === 'unknown' ? max : micro(credits));",
-    to: "budget.#count(max, credits === 'unknown' ? 0 : micro(credits));",
+    from: "budget.#count(max, credits === 'unknown' ? max : microCredits(credits));",
+    to: "budget.#count(max, credits === 'unknown' ? 0 : microCredits(credits));",
     why: 'what may have been spent is spent again',
   },
   {
@@ -205,5 +205,19 @@ export const MONEY: readonly Mutation[] = [
     from: 'if (error instanceof PutOff) hold(lost);',
     to: 'if (error === PutOff) hold(lost);',
     why: 'a call that is put off after a lost answer needs its credits twice',
+  },
+  {
+    breaks: ['BUDGET-LEFT-3'],
+    file: 'store/sqlite/try-log.ts',
+    from: 'if (connection === undefined) return changed;',
+    to: 'return changed;',
+    why: 'calls go out later than the slots that other processes count on',
+  },
+  {
+    breaks: ['BUDGET-LEFT-3'],
+    file: 'store/sqlite/try-log.ts',
+    from: 'if (this.#waitsForLock || this.#due.length === 0) return;',
+    to: 'if (this.#due.length === 0) return;',
+    why: 'a call that has ended is on record as one that is out',
   },
 ];

@@ -252,7 +252,7 @@ export const TOOL: readonly Mutation[] = [
   {
     breaks: ['BUDGET-RESERVE-1'],
     file: 'governor/budget.ts',
-    from: "budget.#count(max, credits === 'unknown' ? max : micro(credits));",
+    from: "budget.#count(max, credits === 'unknown' ? max : microCredits(credits));",
     to: 'budget.#count(max, max);',
     why: 'a cheap run stops at half its limit',
   },

@@ -1,5 +1,5 @@
 import type { Permit } from '../governor/index.ts';
-import { Halted } from '../scope/index.ts';
+import { Halted, microCredits } from '../scope/index.ts';
 import { OutOfCreditsError } from '../sdk/index.ts';
 import type { OperationRecord } from '../store/index.ts';
 import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
@@ -130,7 +130,7 @@ function leftBy({ details }: OutOfCreditsError): number {
 
 /** How many calls of a tool so many credits are enough for. */
 function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
-  return maxCredits <= 0 ? 0 : Math.floor(Math.round(credits * 1e6) / Math.round(maxCredits * 1e6));
+  return maxCredits <= 0 ? 0 : Math.floor(microCredits(credits) / microCredits(maxCredits));
 }
 
 async function permitOf(

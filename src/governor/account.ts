@@ -1,4 +1,4 @@
-import type { Chance, Clock } from '../scope/index.ts';
+import { type Chance, type Clock, creditsOf, microCredits } from '../scope/index.ts';
 import type { ProviderAccount } from '../tool/index.ts';
 import { Allowance } from './allowance.ts';
 import { Lanes } from './lanes.ts';
@@ -112,7 +112,7 @@ export class AccountGovernor implements PermitHolder {
       concurrency: this.#limitsConcurrency ? allowance.concurrency.limit : null,
       gateClosedUntil: closedUntil > now ? this.#wallClock(closedUntil, now) : null,
       deferred: allowance.deferred,
-      credits: this.#microCredits / 1e6,
+      credits: creditsOf(this.#microCredits),
       failing: this.#breaker.isOpen,
       runs: this.#lanes.runs().map((lane) => this.#runWait(lane, now)),
     };
@@ -141,7 +141,7 @@ export class AccountGovernor implements PermitHolder {
   }
 
   permitCharged(permit: GrantedPermit, credits: number | 'unknown'): void {
-    if (credits !== 'unknown') this.#microCredits += Math.round(credits * 1e6);
+    if (credits !== 'unknown') this.#microCredits += microCredits(credits);
     permit.budget?.settle(permit.maxCredits, credits);
   }
 

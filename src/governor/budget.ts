@@ -1,4 +1,4 @@
-import type { Clock } from '../scope/index.ts';
+import { type Clock, creditsOf, microCredits } from '../scope/index.ts';
 import { CallsheetError, OutOfCreditsError } from '../sdk/index.ts';
 import type { CreditLedger } from './credit-ledger.ts';
 
@@ -92,7 +92,6 @@ export function createBudget(options: BudgetOptions = {}): Budget {
   return new CreditBudget(options);
 }
 
-const MICRO = 1e6;
 /** How soon a ledger is asked again that could not say, and one that had no room for what others hold. */
 const BUSY_RETRY_MS = 10;
 const FULL_RETRY_MS = 200;
@@ -135,14 +134,14 @@ class CreditBudget implements Budget {
         next: ['Give --max-credits a number such as 500.'],
       });
     this.#options = options;
-    this.#limit = limit === undefined ? Number.POSITIVE_INFINITY : micro(limit);
+    this.#limit = limit === undefined ? Number.POSITIVE_INFINITY : microCredits(limit);
     this.#chain = within instanceof CreditBudget ? [this, ...within.#chain] : [this];
-    this.#settled = micro(settled);
-    this.#unknown = micro(unknown);
+    this.#settled = microCredits(settled);
+    this.#unknown = microCredits(unknown);
   }
 
   reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait' {
-    const max = micro(maxCredits);
+    const max = microCredits(maxCredits);
     // What costs nothing passes, whoever waits.
     if (max === 0) return 'reserved';
     this.#refuseWhatNeverFits(max);
@@ -159,9 +158,9 @@ class CreditBudget implements Budget {
   }
 
   settle(maxCredits: number, credits: number | 'unknown'): void {
-    const max = micro(maxCredits);
+    const max = microCredits(maxCredits);
     for (const budget of this.#chain) {
-      budget.#count(max, credits === 'unknown' ? max : micro(credits));
+      budget.#count(max, credits === 'unknown' ? max : microCredits(credits));
       if (credits === 'unknown') budget.#unknown += max;
     }
     this.#admitAll();
@@ -172,7 +171,7 @@ class CreditBudget implements Budget {
   }
 
   owe(maxCredits: number): Owed {
-    const debt: Debt = { max: micro(maxCredits), state: 'open', from: this };
+    const debt: Debt = { max: microCredits(maxCredits), state: 'open', from: this };
     for (const budget of this.#chain) {
       budget.#count(-debt.max, 0);
       budget.#owed += debt.max;
@@ -189,8 +188,8 @@ class CreditBudget implements Budget {
 
   resolveUnknown(maxCredits: number, credits: number): void {
     for (const budget of this.#chain) {
-      budget.#unknown = Math.max(0, budget.#unknown - micro(maxCredits));
-      budget.#count(0, micro(credits));
+      budget.#unknown = Math.max(0, budget.#unknown - microCredits(maxCredits));
+      budget.#count(0, microCredits(credits));
     }
     this.#admitAll();
   }
@@ -202,10 +201,10 @@ class CreditBudget implements Budget {
       left: 0,
     };
     return {
-      reserved: reserved / MICRO,
-      settled: settled / MICRO,
-      unknown: (this.#unknown + left) / MICRO,
-      limit: this.#limit === Number.POSITIVE_INFINITY ? null : this.#limit / MICRO,
+      reserved: creditsOf(reserved),
+      settled: creditsOf(settled),
+      unknown: creditsOf(this.#unknown + left),
+      limit: this.#limit === Number.POSITIVE_INFINITY ? null : creditsOf(this.#limit),
       waiting: this.#queue.length,
     };
   }
@@ -234,7 +233,7 @@ class CreditBudget implements Budget {
     const { state, max } = debt;
     if (state === 'paid') return;
     debt.state = 'paid';
-    const spent = credits === 'unknown' ? max : micro(credits);
+    const spent = credits === 'unknown' ? max : microCredits(credits);
     for (const budget of this.#chain) {
       if (state === 'open') budget.#forget(debt, spent);
       else budget.#count(0, spent - max);
@@ -358,8 +357,8 @@ class CreditBudget implements Budget {
     const { runId = '<run>', owner } = this.#options;
     const { of, next } = owner?.() ?? { of: 'this run' };
     const { settled, unknown } = this.snapshot();
-    const limit = this.#limit / MICRO;
-    const needed = max / MICRO;
+    const limit = creditsOf(this.#limit);
+    const needed = creditsOf(max);
     const inDoubt = unknown > 0 ? `, ${unknown} more may have been charged by calls that are not resolved` : '';
     return new OutOfCreditsError(
       `Out of credits: the limit of ${of} is ${limit}, ${settled} are settled${inDoubt}, and the next call may cost ${needed}.`,
@@ -371,8 +370,4 @@ class CreditBudget implements Budget {
       },
     );
   }
-}
-
-function micro(credits: number): number {
-  return Math.round(credits * MICRO);
 }

@@ -7,7 +7,7 @@ import {
   type GovernorOptions,
 } from '../governor/index.ts';
 import type { TreeBudgetsOptions } from '../run/index.ts';
-import type { Chance, Clock } from '../scope/index.ts';
+import { type Chance, type Clock, microCredits } from '../scope/index.ts';
 import type { CallsheetConfig } from '../sdk/index.ts';
 import { DAY_LEDGER, openRates, type Rates, type Store, type TryLog, treeLedger } from '../store/index.ts';
 
@@ -53,8 +53,8 @@ export function sharedLimits(parts: {
     day: limit === undefined ? undefined : dayBudget(rates, { limit, store, clock }),
     async tree({ rootId, limit: credits, settled }) {
       const of = {
-        limit: micro(credits),
-        settled: async () => micro(await settled()),
+        limit: microCredits(credits),
+        settled: async () => microCredits(await settled()),
         period: () => '',
         isWhole: true,
       };
@@ -74,9 +74,9 @@ function dayBudget(
 ): () => Promise<Budget> {
   const period = (): string => new Date(clock.now()).toISOString().slice(0, 10);
   const ledger = rates.ledger(DAY_LEDGER, {
-    limit: micro(limit),
+    limit: microCredits(limit),
     period,
-    settled: async () => micro(await store.calls.creditsSince(Date.parse(period()))),
+    settled: async () => microCredits(await store.calls.creditsSince(Date.parse(period()))),
   });
   const owner = (): BudgetOwner => {
     const tomorrow = new Date(Date.parse(period()) + DAY_MS).toISOString();
@@ -93,8 +93,4 @@ function dayBudget(
     await ledger.ready();
     return budget;
   };
-}
-
-function micro(credits: number): number {
-  return Math.round(credits * 1e6);
 }

@@ -84,6 +84,22 @@ export function heldTool(holds: (n: number) => boolean, more: object = {}) {
   return { ...counted, open: gate.open };
 }
 
+/** As many rows as the input says, each with one call; `first` is what the play does before. */
+export function inputRows(concurrency: number, first = ''): string {
+  return `async (ctx, input) => {
+    ${first}
+    const ds = await ctx.dataset('rows', Array.from({ length: input.rows }, (_, n) => ({ n })), { key: 'n' })
+      .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
+      .run({ concurrency: ${concurrency} });
+    return (await ds.materialize()).length;
+  }`;
+}
+
+/** What a provider charges that does and charges all it is asked: once a key where it is told one. */
+export function chargedFor(sent: CountedTool['sent'], parts: object): number {
+  return 'idempotency' in parts ? new Set(sent.map(({ operationKey }) => operationKey)).size : sent.length;
+}
+
 export interface BatchedTool {
   readonly tool: Tool;
   /** Every batch that went out, in order. */

@@ -3,16 +3,11 @@ import { runReport } from '../../src/report/index.ts';
 import { defineTool } from '../../src/sdk/index.ts';
 import { existingRun, reportSource, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
 import { json, testProvider } from '../harness/provider.ts';
-import { batchedTool, countedTool, endsAs } from '../harness/tools.ts';
+import { batchedTool, chargedFor, countedTool, endsAs, inputRows } from '../harness/tools.ts';
 import { attempt, runPlay, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
-const ROWS = `async (ctx, input) => {
-  const ds = await ctx.dataset('rows', Array.from({ length: input.rows }, (_, n) => ({ n })), { key: 'n' })
-    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
-    .run({ concurrency: 16 });
-  return (await ds.materialize()).length;
-}`;
+const ROWS = inputRows(16);
 const KEYED = { idempotency: { header: 'Idempotency-Key' } };
 const order = (maxCredits: number) => ({ input: { rows: 200 }, maxCredits });
 
@@ -29,11 +24,7 @@ function losing(parts: object) {
     if (++asked % 3 === 0) throw endsAs('ambiguous');
     return n;
   });
-  const charged = (): number => {
-    const keys = found.sent.map(({ operationKey }) => operationKey);
-    return 'idempotency' in parts ? new Set(keys).size : keys.length;
-  };
-  return { ...found, charged };
+  return { ...found, charged: () => chargedFor(found.sent, parts) };
 }
 
 describe('answers that are lost', () => {

@@ -6,17 +6,11 @@ import { unrecordedTries } from '../../src/store/index.ts';
 import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
 import { crash, crashingEngine, laterClock } from '../harness/crash.ts';
 import { diedInRates } from '../harness/rates.ts';
-import { batchedTool, countedTool, endsAs, latch, until } from '../harness/tools.ts';
+import { batchedTool, chargedFor, countedTool, endsAs, inputRows, latch, until } from '../harness/tools.ts';
 import { attempt, openTest, type PlayOrder, queued, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
-const ROWS = `async (ctx, input) => {
-  if (globalThis.callsheetEndsEarly) throw new Error('early');
-  const ds = await ctx.dataset('rows', Array.from({ length: input.rows }, (_, n) => ({ n })), { key: 'n' })
-    .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
-    .run({ concurrency: 8 });
-  return (await ds.materialize()).length;
-}`;
+const ROWS = inputRows(8, "if (globalThis.callsheetEndsEarly) throw new Error('early');");
 const KEYED = { idempotency: { header: 'Idempotency-Key' } };
 
 async function shown(workspace: Workspace, runId: string) {
@@ -32,10 +26,7 @@ function slowProvider(parts: object = {}) {
     if (isSlow && found.sent.length > 10) await never.opened;
     return n;
   });
-  const charged = (): number => {
-    const keys = found.sent.map(({ operationKey }) => operationKey);
-    return 'idempotency' in parts ? new Set(keys).size : keys.length;
-  };
+  const charged = (): number => chargedFor(found.sent, parts);
   const answer = (): void => {
     isSlow = false;
   };
@@ -68,23 +59,19 @@ async function killed(
 }
 
 describe('calls that were out when their process was killed', () => {
-  verifies('BUDGET-LEFT-1', 'are unknown, until they have gone out again under their key', async () => {
-    const provider = slowProvider(KEYED);
-    const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
-    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
-    provider.answer();
-    expect((await attempt(later, runId)).result).toBe(30);
-    expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown: 0 }, 30]);
-  });
-
-  verifies('BUDGET-LEFT-1', 'without a key stay unknown, since they may be charged twice', async () => {
-    const provider = slowProvider();
-    const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
-    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
-    provider.answer();
-    expect((await attempt(later, runId)).result).toBe(30);
-    expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown: 8 }, 38]);
-  });
+  for (const [how, parts, then] of [
+    ['are unknown, until they have gone out again under their key', KEYED, { unknown: 0, charged: 30 }],
+    ['without a key stay unknown, since they may be charged twice', {}, { unknown: 8, charged: 38 }],
+  ] as const)
+    verifies('BUDGET-LEFT-1', how, async () => {
+      const provider = slowProvider(parts);
+      const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
+      expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+      provider.answer();
+      expect((await attempt(later, runId)).result).toBe(30);
+      const { unknown, charged } = then;
+      expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown }, charged]);
+    });
 
   verifies('BUDGET-LEFT-1', 'count once where their answers, or their ends, are on disk', async () => {
     const { tool } = countedTool({ maxTries: 1 }, ({ n }) => {

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, onTestFinished } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { VirtualClock } from '../../scope/index.ts';
 import { Database } from './driver.ts';
@@ -9,42 +9,39 @@ import { openRates, type Rates } from './rates.ts';
 import type { RatesOptions } from './rates-file.ts';
 import { leftTries } from './try-log.ts';
 
-let folder: string;
-let path: string;
-let clock: VirtualClock;
-const opened: Rates[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'callsheet-tries-'));
-  path = join(folder, 'rates.db');
-  clock = new VirtualClock();
-});
-afterEach(() => {
-  for (const rates of opened.splice(0)) rates.close();
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function open(more: Partial<RatesOptions> = {}): Rates {
-  const boot = { id: 'first', at: 1_000 };
-  const rates = openRates({ path, clock, session: 'one', isGone: () => false, boot, ...more });
-  opened.push(rates);
-  return rates;
+function setUp() {
+  const folder = mkdtempSync(join(tmpdir(), 'callsheet-tries-'));
+  const path = join(folder, 'rates.db');
+  const clock = new VirtualClock();
+  const opened: Rates[] = [];
+  onTestFinished(() => {
+    for (const rates of opened) rates.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const open = (more: Partial<RatesOptions> = {}): Rates => {
+    const boot = { id: 'first', at: 1_000 };
+    const rates = openRates({ path, clock, session: 'one', isGone: () => false, boot, ...more });
+    opened.push(rates);
+    return rates;
+  };
+  const period = (): string => new Date(clock.now()).toISOString().slice(0, 10);
+  const ledgerOf = async (rates: Rates, name: string) => {
+    const ledger = rates.ledger(name, { limit: 10e6, period, settled: async () => 0 });
+    await ledger.ready();
+    return ledger;
+  };
+  return { folder, path, clock, open, ledgerOf };
 }
 
 describe('tries in rates.db', () => {
   const RUN = { id: 'run_1', rootId: 'run_0' };
-  const day = (): string => new Date(clock.now()).toISOString().slice(0, 10);
   const tryOf = (callId: string, more: object = {}) => ({
     ...{ callId, place: { datasetNo: 1, ordinal: 2 }, credits: 1.5, isKeyed: true },
     ...more,
   });
-  const ledgerOf = async (rates: Rates, name: string) => {
-    const ledger = rates.ledger(name, { limit: 10e6, period: day, settled: async () => 0 });
-    await ledger.ready();
-    return ledger;
-  };
 
   verifies('BUDGET-LEFT-1', 'are there for whoever looks, until their ends are known', async () => {
+    const { folder, path, open } = setUp();
     const rates = open();
     await rates.tries.sent(RUN, [tryOf('a'), tryOf('b'), tryOf('c', { isKeyed: false })]);
     expect(leftTries(path, RUN.id)).toEqual(
@@ -63,11 +60,12 @@ describe('tries in rates.db', () => {
     expect([leftTries(path, 'run_2'), leftTries(join(folder, 'none.db'), RUN.id)]).toEqual([[], []]);
   });
 
-  verifies(
-    'BUDGET-LEFT-2',
-    'of a session that is gone are held by both ledgers until their run takes them up',
-    async () => {
-      for (const name of ['day', 'tree run_0']) {
+  for (const name of ['day', 'tree run_0'])
+    verifies(
+      'BUDGET-LEFT-2',
+      `of a session that is gone are held by the ledger '${name}' until their run takes them up`,
+      async () => {
+        const { clock, open, ledgerOf } = setUp();
         const gone = new Set<string>();
         const isGone = (session: string): boolean => gone.has(session);
         const [dead, other] = [open({ session: `dead ${name}`, isGone }), open({ session: `other ${name}`, isGone })];
@@ -91,13 +89,11 @@ describe('tries in rates.db', () => {
         expect([ofOther.reserve(0), ofOther.state().left]).toEqual(['reserved', 3e6]);
         await clock.advance(86_400_000);
         expect([ofOther.reserve(3e6), ofOther.state().left]).toEqual(['reserved', 0]);
-        for (const rates of opened.splice(0)) rates.close();
-        rmSync(path);
-      }
-    },
-  );
+      },
+    );
 
   verifies('BUDGET-LEFT-2', 'are left by a machine that stopped, and by a process that ends in order', async () => {
+    const { clock, open, ledgerOf } = setUp();
     const first = open();
     const ledger = await ledgerOf(first, 'day');
     ledger.reserve(3e6);
@@ -111,28 +107,33 @@ describe('tries in rates.db', () => {
     expect([third.reserve(0), third.state()]).toMatchObject(['reserved', { left: 3e6, reserved: 0 }]);
   });
 
-  it('hold nobody up while another process has the lock, and are made in their order once it has not', async () => {
-    const rates = open();
-    await rates.tries.ofRun(RUN.id);
-    const other = new Database(path);
-    other.begin();
-    // Not a turn of the event loop: the slot that it goes out in is counted from now.
-    await rates.tries.sent(RUN, [tryOf('a')]);
-    void rates.tries.sent(RUN, [tryOf('c')]);
-    const ended = rates.tries.ended(RUN.id, ['c'], 'known');
-    expect(leftTries(path, RUN.id)).toEqual([]);
-    let isEnded = false;
-    void ended.then(() => {
-      isEnded = true;
-    });
-    await clock.advance(100);
-    other.rollback();
-    while (!isEnded) await clock.advance(100);
-    expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }]);
-    other.begin();
-    void rates.tries.sent(RUN, [tryOf('b')]);
-    other.close();
-    rates.close();
-    expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }, { callId: 'b' }]);
-  });
+  verifies(
+    'BUDGET-LEFT-3',
+    'hold nobody up while another process has the lock, and are made in their order',
+    async () => {
+      const { path, clock, open } = setUp();
+      const rates = open();
+      await rates.tries.ofRun(RUN.id);
+      const other = new Database(path);
+      other.begin();
+      // Not a turn of the event loop: the slot that it goes out in is counted from now.
+      await rates.tries.sent(RUN, [tryOf('a')]);
+      void rates.tries.sent(RUN, [tryOf('c')]);
+      const ended = rates.tries.ended(RUN.id, ['c'], 'known');
+      expect(leftTries(path, RUN.id)).toEqual([]);
+      let isEnded = false;
+      void ended.then(() => {
+        isEnded = true;
+      });
+      await clock.advance(100);
+      other.rollback();
+      while (!isEnded) await clock.advance(100);
+      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }]);
+      other.begin();
+      void rates.tries.sent(RUN, [tryOf('b')]);
+      other.close();
+      rates.close();
+      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }, { callId: 'b' }]);
+    },
+  );
 });

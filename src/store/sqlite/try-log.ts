@@ -1,4 +1,4 @@
-import type { Place } from '../../scope/index.ts';
+import { creditsOf, microCredits, type Place } from '../../scope/index.ts';
 import { Database } from './driver.ts';
 import { holdLeft, leaveTries } from './left-credits.ts';
 import type { RatesFile } from './rates-file.ts';
@@ -33,7 +33,6 @@ interface Change {
   readonly made: () => void;
 }
 
-const MICRO = 1e6;
 const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, keyed, out, lost, session) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
   ON CONFLICT (run, call) DO UPDATE SET keyed = excluded.keyed, out = excluded.out, session = excluded.session`;
 const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, out, lost FROM open_tries WHERE run = ?`;
@@ -70,7 +69,7 @@ export class TryLog {
     const changed = this.#change((db) => {
       for (const { callId, place, credits, isKeyed } of tries) {
         const where = [run.id, callId, run.rootId, place.datasetNo, place.ordinal];
-        db.run(OUT, ...where, isKeyed ? 1 : 0, micro(credits), session);
+        db.run(OUT, ...where, isKeyed ? 1 : 0, microCredits(credits), session);
       }
     });
     if (connection === undefined) return changed;
@@ -135,9 +134,7 @@ export class TryLog {
   /** Before the end: what is due is made, with the lock waited for. */
   flush(): void {
     const due = this.#due.splice(0);
-    this.#file.transactNow((db) => {
-      for (const { make } of due) make(db);
-    });
+    this.#file.transactNow((db) => makeIn(db, due));
     for (const { made } of due) made();
   }
 
@@ -154,11 +151,8 @@ export class TryLog {
     if (this.#waitsForLock || this.#due.length === 0) return;
     const due = this.#due.splice(0);
     try {
-      const work = (db: Database): void => {
-        for (const { make } of due) make(db);
-      };
       // What could not be made comes first in the next transaction.
-      if (this.#file.transactNow(work) === undefined) return void this.#due.unshift(...due);
+      if (this.#file.transactNow((db) => makeIn(db, due)) === undefined) return void this.#due.unshift(...due);
     } catch {
       // As in #makeAll.
     }
@@ -170,9 +164,7 @@ export class TryLog {
       const due = this.#due.splice(0);
       this.#waitsForLock = true;
       try {
-        await this.#file.transact((db) => {
-          for (const { make } of due) make(db);
-        });
+        await this.#file.transact((db) => makeIn(db, due));
       } catch {
         // Where it can't be written nobody is held up: a full disk is the store's to tell.
       }
@@ -181,6 +173,10 @@ export class TryLog {
     }
     this.#making = undefined;
   }
+}
+
+function makeIn(db: Database, changes: readonly Change[]): void {
+  for (const { make } of changes) make(db);
 }
 
 /** What a run's attempts have left, for whoever only looks: none where the file cannot be read. */
@@ -200,12 +196,8 @@ function leftTry({ callId, datasetNo, ordinal, keyed, out, lost }: TryRow): Left
   return {
     callId,
     place: { datasetNo, ordinal },
-    credits: out / MICRO,
-    lost: lost / MICRO,
+    credits: creditsOf(out),
+    lost: creditsOf(lost),
     isKeyed: keyed === 1,
   };
-}
-
-function micro(credits: number): number {
-  return Math.round(credits * MICRO);
 }
