@@ -127,7 +127,7 @@ export const MONEY: readonly Mutation[] = [
     file: 'call/open-tries.ts',
     from: "this.#end(this.#tracking.isReserved ? 'unknown' : 0);",
     to: 'this.#end(0);',
-    why: 'a refusal makes the lost try before it look free',
+    why: 'a try that does not go out makes the lost one before it look free',
   },
   {
     breaks: ['BUDGET-LEFT-2'],

@@ -179,9 +179,7 @@ export class TrackedPermit implements Permit {
 
   settle(outcome: PermitOutcome): void {
     this.#permit.settle(outcome);
-    const { credits } = outcome;
-    if (credits === 0) this.#endUnsent();
-    else if (credits !== 'later') this.#end(credits);
+    if (outcome.credits !== 'later') this.#end(outcome.credits);
   }
 
   charge(credits: number | 'unknown'): void {
@@ -196,11 +194,7 @@ export class TrackedPermit implements Permit {
 
   release(): void {
     this.#permit.release();
-    this.#endUnsent();
-  }
-
-  /** It cost nothing, which says nothing of the try before it. */
-  #endUnsent(): void {
+    // It did not go out, which says nothing of the try before it.
     this.#end(this.#tracking.isReserved ? 'unknown' : 0);
   }
 

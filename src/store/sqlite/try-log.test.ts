@@ -127,13 +127,20 @@ describe('tries in rates.db', () => {
       });
       await clock.advance(100);
       other.rollback();
+      // The lock is free, and those that wait for it have not seen that yet.
+      const lost = rates.tries.ended(RUN.id, ['a'], 'lost');
+      await rates.tries.sent(RUN, [tryOf('d')]);
       while (!isEnded) await clock.advance(100);
-      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }]);
+      await lost;
+      expect(leftTries(path, RUN.id)).toMatchObject([
+        { callId: 'a', credits: 0, lost: 1.5 },
+        { callId: 'd', credits: 1.5 },
+      ]);
       other.begin();
       void rates.tries.sent(RUN, [tryOf('b')]);
       other.close();
       rates.close();
-      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }, { callId: 'b' }]);
+      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a' }, { callId: 'b' }, { callId: 'd' }]);
     },
   );
 });
