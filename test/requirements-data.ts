@@ -99,7 +99,7 @@ export const REQUIREMENTS = {
   'KEY-OPERATION-1': 'The idempotency key of a shared read is that of the question, of a write that of the call.',
   'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
   'KEY-UNSURE-1':
-    'What may have been done under a key goes out under no other: after a limit of calls or a refused account neither, nor after a death.',
+    'What may have been done under a key goes out under no other, whatever it is refused for then, and after a death.',
 
   // 30-calls: where the answer comes from
   'CALL-JOURNAL-1':
@@ -260,7 +260,7 @@ export const REQUIREMENTS = {
     'Where no concurrency is declared a declared rate is used after a few rounds of answers, however slow they are.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
   'WRITE-LOOP-1':
-    'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered or refused.',
+    'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered.',
   'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
   'PACE-EXHAUSTED-2':
     'A provider that has refused every call for as long as providerMaxWait, naming no time, counts as exhausted until it takes one.',

@@ -15,16 +15,13 @@ import { madeBefore } from './made-write.ts';
 import { pointedAnswer } from './pointer.ts';
 import type { Question } from './question.ts';
 import type { SourceRuns } from './source-run.ts';
-import { complete, known, unsent, write } from './write.ts';
+import { adjusting, complete, unsent, write } from './write.ts';
 
 /** The answer to a question that the journal does not hold. Rejects with `NotAnswered`. */
 export function acquire(run: CallRun, question: Question): Promise<Found> {
   const { tool } = question;
   // What has brought its answer was done, though nobody knows what the provider said to it.
-  if (isProved(run, question)) {
-    known(run, question);
-    return complete(run, question, null);
-  }
+  if (isProved(run, question)) return complete(run, question, null);
   if (tool.definition.async !== undefined) return acquireJob(run, question, tool.definition.async);
   const paid = run.journal.takeUnsettled(question.callId, tool.id);
   if (paid !== undefined) return settle(run, question, paid);
@@ -84,8 +81,7 @@ async function settle(run: CallRun, question: Question, paid: Paid): Promise<Fou
 }
 
 function billOf(run: CallRun, { settled, owed }: Paid): NonNullable<Found['bill']> {
-  if (owed !== undefined) return { charge: (credits) => owed.settle(credits) };
-  return { charge: (credits) => run.budget.resolveUnknown(0, credits - settled) };
+  return owed ?? adjusting(run, settled);
 }
 
 /** Where the provider has answered others and not this one, it is asked again, unless it may have been done. */

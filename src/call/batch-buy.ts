@@ -30,7 +30,7 @@ export async function buyInBatch(
     end ??= await joined(run, question, so);
     if (end.kind === 'alone') return deliverQuestion(run, question, end.so);
     if (end.kind === 'failed') throw new NotAnswered(end.failure, { ...end, source: 'live' });
-    if (!(end.read instanceof MemberFailed)) return foundIn(run, end);
+    if (!(end.read instanceof MemberFailed)) return foundIn(end);
     so ??= triesAfter({ tries: 0, refusals: 0 });
     so.refusals = Math.max(so.refusals, end.refusals);
     const failure = await failedMember(run, question, { so, failure: end.read.failure });
@@ -55,11 +55,8 @@ function sentBefore(
   return shared ? run.journal.takeSent(tool.id, inputDigest) : undefined;
 }
 
-function foundIn(run: CallRun, { answer, read, credits }: MemberEnd & { kind: 'answered' }): Found {
-  const charge = (real: number): void => {
-    if (real !== credits) run.budget.resolveUnknown(0, real - credits);
-  };
-  const found = { answer, source: 'live', bill: { charge } } as const;
+function foundIn({ answer, read, bill }: MemberEnd & { kind: 'answered' }): Found {
+  const found = { answer, source: 'live', bill } as const;
   // Whoever finishes the call says what is wrong with it.
   return read instanceof MemberFailed || read instanceof ContractBroken ? found : { ...found, reading: read };
 }

@@ -18,9 +18,10 @@ const deliverBatch = deliveryBy<BatchLoad>({
   operationKey: (run, load, refusals) => load.key(run, refusals),
   announce,
   isUnsure: () => false,
-  paidCalls: ({ of, effect, members }) =>
+  isPartedBy: ({ members }, failure) => members.length > 1 && mayBeOnes(failure),
+  paidCalls: ({ of, members }) =>
     paidCalls(
-      { tool: of, effect },
+      of,
       members.map(({ asked }) => asked),
     ),
   keep,
@@ -93,8 +94,8 @@ async function permit(
   // What was reserved for all of them is for all of them.
   const isBound = load.isBound(so) || reserved;
   for (;;) {
-    const { limit, settled, reserved: held } = run.budget.snapshot();
-    const room = limit === null ? 0 : roomFor(load.of, limit - settled - held);
+    const { limit, settled, unknown, reserved: held } = run.budget.snapshot();
+    const room = limit === null ? 0 : roomFor(load.of, limit - settled - unknown - held);
     if (room > 0 && !isBound) shrink(run, load, { room, so });
     const [first] = load.members;
     if (first === undefined) throw new Halted('nobody waits for this batch any more');
@@ -124,8 +125,8 @@ function shrink(
 
 /** What a budget that refused has, once nothing else is under way. */
 function leftBy({ details }: OutOfCreditsError): number {
-  const { limit, settled } = details as { readonly limit?: number; readonly settled?: number };
-  return limit === undefined || settled === undefined ? 0 : limit - settled;
+  const { limit, settled = 0, unknown = 0 } = details as Partial<Record<'limit' | 'settled' | 'unknown', number>>;
+  return limit === undefined ? 0 : limit - settled - unknown;
 }
 
 /** How many calls of a tool so many credits are enough for. */

@@ -90,7 +90,7 @@ export class BatchLoad implements Cargo {
   }
 
   isBound(so: Tries | undefined): boolean {
-    return this.isRecorded && so?.unsure === true;
+    return this.isRecorded && (so?.unsure ?? false) !== false;
   }
 
   key(run: CallRun, refusals: number): string {

@@ -7,6 +7,7 @@ import { MemberFailed } from './batch-member.ts';
 import type { Member, MemberEnd } from './batch-seat.ts';
 import { ContractBroken, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
+import type { Bill } from './open-tries.ts';
 import { type ReceiptWrite, unrecorded } from './record.ts';
 
 interface Answered {
@@ -17,7 +18,7 @@ interface Answered {
 
 /**
  * Makes a batch's answer durable, in one unit: the whole as the provider gave it, and for each member a receipt that points
- * into it. Only then does code of the tool's author run over it; what the members cost is settled, and each has its ending.
+ * into it. Only then does code of the tool's author run over it, and each member has its ending, with a bill of its own.
  */
 export async function keepBatch(run: CallRun, load: BatchLoad, bought: Answered): Promise<void> {
   const { members, of: tool } = load;
@@ -25,7 +26,6 @@ export async function keepBatch(run: CallRun, load: BatchLoad, bought: Answered)
   const kept: KeptBatch = { kind: 'batch', answer: bought.raw, inputs: members.map(({ asked }) => asked.input) };
   const text = JSON.stringify(kept);
   const { whole, parts } = receiptsOf(run, load, { key, text, durationMs: bought.durationMs });
-  const most = members.length * tool.maxCredits;
   const began = run.process.clock.monotonic();
   try {
     await run.process.committer.commit([whole, ...parts]);
@@ -36,22 +36,18 @@ export async function keepBatch(run: CallRun, load: BatchLoad, bought: Answered)
       whole.receipt,
       parts.map(({ receipt }) => receipt),
     );
-    bought.permit.charge(most);
+    bought.permit.leave();
     const said = `A batch of ${members.length} calls`;
     throw unrecorded(run, { said, tool: load.of, callId: whole.receipt.callId }, { error, kept: rescued });
   }
   const answer = new BatchAnswer(text, kept);
   run.process.lookup.batches.keep(key, answer);
-  let credits = most;
-  let ends: readonly MemberEnd[];
-  try {
-    ends = members.map((member, index) =>
-      endOf(load, member, { write: parts[index], part: new BatchPart(answer, index) }),
-    );
-    credits = ends.reduce((sum, end) => sum + (end.kind === 'answered' ? end.credits : 0), 0);
-  } finally {
-    bought.permit.charge(credits);
-  }
+  const bills = members.map(({ asked: { callId }, isAwaited }) =>
+    run.tries.part(run.budget, bought.permit, { callId, most: tool.maxCredits, isAwaited }),
+  );
+  const ends = members.map((member, index) =>
+    endOf(load, member, { write: parts[index], part: new BatchPart(answer, index), bill: bills[index] }),
+  );
   for (const [index, end] of ends.entries()) settleMember(run, { member: members[index], end, write: parts[index] });
 }
 
@@ -62,10 +58,13 @@ function settleMember(
 ): void {
   const { member, end, write } = of;
   member?.end(end);
-  if (member?.isAwaited !== false || write === undefined || end.kind !== 'answered') return;
+  if (end.kind !== 'answered') return;
+  const hasFailed = end.read instanceof MemberFailed;
+  if (hasFailed) end.bill.charge(0);
+  if (member?.isAwaited !== false || write === undefined) return;
   const { input: _, raw, ...receipt } = write.receipt;
   const stored = { ...receipt, id: write.id ?? 0, raw, rawBytes: Buffer.byteLength(raw) };
-  run.journal.paidAhead({ receipt: stored, settled: end.credits });
+  run.journal.paidAhead({ receipt: stored, settled: 0, owed: hasFailed ? undefined : end.bill });
 }
 
 function receiptsOf(
@@ -94,23 +93,23 @@ function receiptsOf(
   };
 }
 
-function endOf(
-  { of: tool, refusals }: BatchLoad,
-  { asked }: Member,
-  { write, part }: { readonly write: ReceiptWrite | undefined; readonly part: BatchPart },
-): MemberEnd {
-  if (write === undefined) throw new Error('a member of a batch has no receipt');
+interface Part {
+  readonly write: ReceiptWrite | undefined;
+  readonly part: BatchPart;
+  readonly bill: Bill | undefined;
+}
+
+function endOf({ of: tool, refusals }: BatchLoad, { asked }: Member, { write, part, bill }: Part): MemberEnd {
+  if (write === undefined || bill === undefined) throw new Error('a member of a batch has no receipt');
   const { id = 0, receipt } = write;
   const { key: receiptKey, raw: rawText, at, durationMs, callId } = receipt;
   const answer = { receiptId: id, receiptKey, rawText, part, at, durationMs, callId };
   try {
     const read = readAnswer(tool, asked.input, part);
-    return { kind: 'answered', answer, read, credits: read.credits, refusals };
+    return { kind: 'answered', answer, read, bill, refusals };
   } catch (error) {
-    if (error instanceof MemberFailed) return { kind: 'answered', answer, read: error, credits: 0, refusals };
-    // What the author's code could not price counts as its highest price until it is mended and read again.
-    if (error instanceof ContractBroken)
-      return { kind: 'answered', answer, read: error, credits: tool.maxCredits, refusals };
+    if (error instanceof MemberFailed || error instanceof ContractBroken)
+      return { kind: 'answered', answer, read: error, bill, refusals };
     throw error;
   }
 }

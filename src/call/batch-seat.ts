@@ -5,6 +5,7 @@ import type { Answer } from './answer.ts';
 import type { MemberFailed } from './batch-member.ts';
 import type { ContractBroken, Reading } from './contract.ts';
 import type { CallFailure } from './failure.ts';
+import type { Bill } from './open-tries.ts';
 import type { Tries } from './tries.ts';
 
 /** What a batch must know of a question, also of one whose row is not there (again). */
@@ -29,8 +30,7 @@ export type MemberEnd =
       readonly answer: Answer;
       /** How its tool reads it. */
       readonly read: Reading | MemberFailed | ContractBroken;
-      /** What of it was settled. */
-      readonly credits: number;
+      readonly bill: Bill;
       /** Definite refusals of the batch before it was answered. */
       readonly refusals: number;
     }

@@ -1,6 +1,6 @@
 import { Halted } from '../scope/index.ts';
 import type { OperationRecord } from '../store/index.ts';
-import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
+import { batchOf, type CatalogueTool } from '../tool/index.ts';
 import { buyInBatch } from './batch-buy.ts';
 import { deliver } from './deliver.ts';
 import type { CallRun } from './env.ts';
@@ -8,6 +8,7 @@ import { type Found, NotAnswered } from './found.ts';
 import { endJob, ongoingJob, startJob } from './job.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
+import type { Unsure } from './tries.ts';
 
 /**
  * The answer that the provider gives now, by whichever way its tool goes: durable, and still to be settled. Rejects with
@@ -36,7 +37,7 @@ export async function buy(run: CallRun, question: Question, before = begun(run, 
   try {
     await keepAnswer(run, question, [write]);
   } catch (error) {
-    bought.permit.charge(question.tool.maxCredits);
+    bought.permit.leave();
     throw error;
   }
   return { answer: boughtAnswer(write, bought.raw), source: 'live', bill: bought.permit };
@@ -49,10 +50,10 @@ export function begun(run: CallRun, question: Question): OperationRecord | undef
 function noteUnsure(
   run: CallRun,
   question: Question,
-  { failure, refusals }: { failure: Failure; refusals: number },
+  { unsure, refusals }: { readonly unsure: Unsure; readonly refusals: number },
 ): void {
   const { tool, scope, inputDigest, site } = question;
-  if (site === undefined || failure.ending !== 'ambiguous' || !isSentAlone(tool)) return;
+  if (site === undefined || unsure !== true || !isSentAlone(tool)) return;
   const operationKey = operationKeyOf(run, question, refusals);
   run.journal.unsure.add(scope.place, { tool: tool.id, inputDigest, operationKey });
 }

@@ -11,7 +11,7 @@ import type { LostTry } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
-import { type Tries, triesAfter } from './tries.ts';
+import { type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -27,6 +27,7 @@ export type Bought =
       readonly tries: number;
       /** How often the provider has definitely refused it, this time included. */
       readonly refusals: number;
+      readonly unsure: Unsure;
       readonly durationMs: number;
     };
 
@@ -51,7 +52,9 @@ export interface Carrier<Of extends Cargo> {
   announce(run: CallRun, cargo: Of, so: Tries | undefined): Promise<void> | undefined;
   /** True where another call may have had it done under the key that it goes out with. */
   isUnsure(cargo: Of): boolean;
-  /** The calls that go out with it and are paid for; none where a record of its own tells of them. */
+  /** True where it goes out in parts after this, so that what was asked together must not have been done. */
+  isPartedBy(cargo: Of, failure: Failure): boolean;
+  /** The calls that go out with it and are paid for. */
   paidCalls(cargo: Of): readonly OpenTry[];
   /** Makes durable how far it has come. */
   keep(run: CallRun, cargo: Of, progress: Progress): Promise<void>;
@@ -77,18 +80,18 @@ export const deliverQuestion = deliveryBy<Question>({
   operationKey: operationKeyOf,
   announce: (run, question, so) => (question.site === undefined ? undefined : intend(run, question, so)),
   isUnsure: ({ operationKey }) => operationKey !== undefined,
-  paidCalls: ({ tool, effect, callId, scope: { place } }) => paidCalls({ tool, effect }, [{ callId, place }]),
+  isPartedBy: () => false,
+  paidCalls: ({ tool, callId, scope: { place } }) => paidCalls(tool, [{ callId, place }]),
   keep: keepOperation,
 });
 
-/** What goes out may be charged, for each of these at the most that the tool may cost; a write in doubt is on record itself. */
+/** What goes out may be charged, for each of these at the most that the tool may cost. */
 export function paidCalls(
-  { tool, effect }: Pick<Question, 'tool' | 'effect'>,
+  tool: CatalogueTool,
   calls: readonly Pick<OpenTry, 'callId' | 'place'>[],
 ): readonly OpenTry[] {
   const { maxCredits: credits, sendsIdempotencyKey: isKeyed } = tool;
-  if (credits === 0 || (effect === 'write' && !isKeyed)) return [];
-  return calls.map(({ callId, place }) => ({ callId, place, credits, isKeyed }));
+  return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, credits, isKeyed }));
 }
 
 /** How cargo of one kind is delivered. */
@@ -104,7 +107,7 @@ export function deliveryBy<Of extends Cargo>(
     let isFirst = true;
     // Of a try that may have been charged: what is sent again under its key is charged once.
     let lost = run.tries.takeHeld(() => carrier.paidCalls(cargo));
-    const unsure = lost !== undefined || carrier.isUnsure(cargo);
+    const unsure: Unsure = lost !== undefined || carrier.isUnsure(cargo);
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
@@ -147,7 +150,7 @@ export function deliveryBy<Of extends Cargo>(
       so ??= { ...triesAfter({ tries: 0, refusals: 0 }), unsure };
       const tried = { carrier, so, delivered, secretChanges, permit, latencyMs, reserved: how.reserved };
       const { failure, lost: kept } = await unanswered(run, cargo, tried);
-      if (failure !== undefined) return { answered: false, failure, tries: so.sent, refusals: so.refusals, durationMs };
+      if (failure !== undefined) return { ...so, answered: false, failure, tries: so.sent, durationMs };
       lost = kept;
     }
   };
@@ -157,11 +160,11 @@ export function deliveryBy<Of extends Cargo>(
 async function unanswered<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
-  { permit, latencyMs, reserved, ...tried }: FailedTry<Of> & SentTry,
+  { permit, latencyMs, reserved, ...tried }: FailedTry<Of> & SentTry & { readonly carrier: Carrier<Of> },
 ): Promise<{ readonly failure?: Failure | undefined; readonly lost?: LostTry | undefined }> {
   const { ending, headers } = tried.delivered;
   // A try that was refused says nothing of the one before it.
-  const mayCost = reserved || mayBeCharged(tried.delivered);
+  const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
   permit.settle({ ending, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
@@ -242,7 +245,7 @@ export async function failedTry<Of extends Cargo>(
   const keyed = tool.sendsIdempotencyKey;
   so.sent++;
   if (isRefusal(ending)) refused(so, delivered);
-  else so.unsure ||= ending !== 'notDispatched';
+  else if (ending !== 'notDispatched') so.unsure = true;
   // What was cut off by our own end is no failure of the provider's: the next attempt asks again, if it may.
   if (run.signal.aborted && mayRepeat(ending, effect, keyed)) run.assertGoing();
   if (isCredentialRefused(delivered) && !so.reread && run.rereads.changedSince(secretChanges, tool.secrets)) {
@@ -258,9 +261,9 @@ export async function failedTry<Of extends Cargo>(
   return undefined;
 }
 
-/** Only what is certainly not done under its key goes out under another one. */
+/** Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so. */
 function refused(so: Tries, delivered: Failure): void {
-  if (so.unsure && !provesUndone(delivered)) return;
+  if (so.unsure === true || (so.unsure === 'perhaps' && !provesUndone(delivered))) return;
   so.refusals++;
   so.unsure = false;
 }

@@ -49,7 +49,6 @@ async function checked(run: CallRun, question: Question, read: Read): Promise<To
 function settled(run: CallRun, question: Question, { found, raw, reading, began }: Read): ToolResult {
   const { answer, source, bill } = found;
   const credits = source === 'live' ? reading.credits : 0;
-  bill?.charge(credits);
   const durationMs = source === 'live' ? answer.durationMs : 0;
   journalAnswer(run, question, {
     outcome: reading.status === 'completed' ? 'completed' : 'no_result',
@@ -59,6 +58,7 @@ function settled(run: CallRun, question: Question, { found, raw, reading, began 
     durationMs,
     at: answer.at,
     error: null,
+    bill,
   });
   const { tool, callId } = question;
   const { receiptId, receiptKey, at } = answer;
@@ -72,18 +72,17 @@ async function unreadable(
   question: Question,
   { found, error }: { readonly found: Found; readonly error: unknown },
 ): Promise<never> {
-  const { maxCredits } = question.tool;
-  // What the author's code could not price counts as its highest price until it is mended and read again.
-  found.bill?.charge(maxCredits);
-  if (!(error instanceof ContractBroken)) throw error;
-  const told = breakContract(run, question, { broken: error, receiptId: found.answer.receiptId });
+  const { bill, answer, source } = found;
+  const { receiptId, durationMs, at } = answer;
+  const told = error instanceof ContractBroken ? breakContract(run, question, { broken: error, receiptId }) : undefined;
   // A run that goes on must not lose sight of what it has paid for.
-  if (found.source === 'live' && run.process.continueOnContractError) {
-    const { receiptId, durationMs, at } = found.answer;
-    const paid = { receiptId, durationMs, at, credits: maxCredits };
-    await journalFailure(run, question, { outcome: 'failed', source: 'live', ...paid, error: told });
-  }
-  throw told;
+  if (told !== undefined && source === 'live' && run.process.continueOnContractError) {
+    // What the author's code could not price counts as its highest price until it is mended and read again.
+    const { maxCredits: credits } = question.tool;
+    await journalFailure(run, question, { outcome: 'failed', source, receiptId, durationMs, at, credits, error: told });
+    bill?.charge(credits);
+  } else bill?.leave();
+  throw told ?? error;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { CallSource } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { Reading } from './contract.ts';
+import type { Bill } from './open-tries.ts';
 
 /** An answer and how this call came by it. */
 export interface Found {
@@ -10,8 +11,8 @@ export interface Found {
   readonly source: AnswerSource;
   /** Where the answer had to be read on the way here. */
   readonly reading?: Reading;
-  /** Takes the real cost off what was reserved; nothing where the answer cost nothing. */
-  readonly bill?: { charge(credits: number): void };
+  /** Takes the real cost off what was reserved, once the record of it is durable; nothing where the answer cost nothing. */
+  readonly bill?: Bill;
 }
 
 /** An operation ended without an answer. */

@@ -8,7 +8,7 @@ export { answerQuestion, askQuestion, executeCall } from './execute.ts';
 export { Journal } from './journal.ts';
 export { Lookup } from './lookup.ts';
 export { OpenJobs } from './open-jobs.ts';
-export { OpenTries } from './open-tries.ts';
+export { type Bill, OpenTries } from './open-tries.ts';
 export { type PlannedCall, type PlannedCut, Planning } from './planning.ts';
 export type { Question } from './question.ts';
 export { RecordedWrites } from './recorded-writes.ts';

@@ -33,9 +33,7 @@ export async function ongoingJob(asked: Asked): Promise<StartedJob | undefined> 
   if (open !== undefined) return open;
   const paid = run.journal.takeUnsettled(question.callId, jobStartTool(question.tool, asked.job).id);
   const answer = paid === undefined ? undefined : await run.process.lookup.hydrate(paid.receipt);
-  const owed = paid?.owed;
-  const bill = owed === undefined ? undefined : { charge: (credits: number) => owed.settle(credits) };
-  return answer === undefined ? undefined : startedOf(asked, answer, bill);
+  return answer === undefined ? undefined : startedOf(asked, answer, paid?.owed);
 }
 
 /**
@@ -44,7 +42,7 @@ export async function ongoingJob(asked: Asked): Promise<StartedJob | undefined> 
  * @param before how far an earlier attempt had come with starting it
  */
 export async function startJob(asked: Asked, before: OperationRecord | undefined): Promise<StartedJob> {
-  const { run, question } = asked;
+  const { run } = asked;
   const start = startQuestion(asked);
   const known = start.shared
     ? await run.process.lookup.byKey({ key: start.receiptKey, notBefore: undefined })
@@ -54,7 +52,7 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
   if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
   const write = receiptWrite(run, start, bought);
   await keepAnswer(run, start, [write]).catch((error: unknown) => {
-    bought.permit.charge(question.tool.maxCredits);
+    bought.permit.leave();
     throw error;
   });
   return startedOf(asked, boughtAnswer(write, bought.raw), bought.permit);
@@ -167,8 +165,8 @@ function readingOf({ tool, input }: Question, raw: RawAnswer): Reading | undefin
 }
 
 /** It may still be done, and then costs what it costs; a later try asks for the same job. */
-function overdue({ question, job }: Asked, { handle, at, bill }: StartedJob): NotAnswered {
-  bill?.charge(question.tool.maxCredits);
+function overdue({ job }: Asked, { handle, at, bill }: StartedJob): NotAnswered {
+  bill?.leave();
   const since = new Date(at).toISOString();
   const message = `the job ${handle}, which was started at ${since}, was not done within ${job.timeoutMs} ms`;
   const failure: Failure = { ending: 'ambiguous', networkKind: 'timeout', message };

@@ -1,7 +1,7 @@
-import type { Budget, Owed } from '../governor/index.ts';
 import { type Digest, type Gate, type Place, placeName } from '../scope/index.ts';
 import type { CallEntry, CallReads, OperationRecord, StoredReceipt } from '../store/index.ts';
 import { isFinalFailure } from './failure.ts';
+import type { Bill } from './open-tries.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
 /** What a call has paid for in an earlier attempt, and how much of that its run has settled. */
@@ -9,7 +9,7 @@ export interface Paid {
   readonly receipt: StoredReceipt;
   readonly settled: number;
   /** Its part of the budget, until it is read. */
-  readonly owed?: Owed | undefined;
+  readonly owed?: Bill | undefined;
 }
 
 /** What earlier attempts left at one place. */
@@ -46,7 +46,7 @@ export class Journal {
   readonly #places = new Map<string, Left>();
   readonly #unsettled = new Map<Digest, Paid[]>();
   /** What each of these calls has reserved: an answer and the start of its job together. */
-  readonly #owed = new Map<Digest, Owed>();
+  readonly #owed = new Map<Digest, Bill>();
   readonly #sent = new Map<string, OperationRecord>();
   readonly #warned = new Set<string>();
   /** Writes that ended in doubt in this attempt, by place. */
@@ -66,16 +66,19 @@ export class Journal {
   }
 
   /** Reserves what is paid and not settled, at the most that it may cost: before anything else is bought. */
-  owe(budget: Budget, maxCreditsOf: (tool: string) => number): void {
+  owe(billOf: (callId: Digest, tools: readonly string[]) => Bill | undefined): void {
     for (const [callId, paid] of this.#unsettled) {
-      const most = Math.max(...paid.map(({ receipt }) => maxCreditsOf(receipt.tool)));
-      if (most > 0) this.#owed.set(callId, budget.owe(most));
+      const bill = billOf(
+        callId,
+        paid.map(({ receipt }) => receipt.tool),
+      );
+      if (bill !== undefined) this.#owed.set(callId, bill);
     }
   }
 
-  /** The attempt ends: what nobody has read by now is not reserved any more. */
+  /** The attempt ends: what nobody has read by now is left. */
   close(): void {
-    for (const owed of this.#owed.values()) owed.release();
+    for (const owed of this.#owed.values()) owed.leave();
   }
 
   async load(
@@ -228,6 +231,7 @@ export class Journal {
 
   /** A call that has not asked (again) yet has been answered together with others. */
   paidAhead(paid: Paid): void {
+    if (paid.owed !== undefined) this.#owed.set(paid.receipt.callId, paid.owed);
     this.#keepPaid(paid);
   }
 

@@ -1,7 +1,5 @@
 import type { Digest } from '../scope/index.ts';
-import type { Found } from './found.ts';
-
-type Bill = NonNullable<Found['bill']>;
+import type { Bill } from './open-tries.ts';
 
 /** A job that the provider works on, or has worked on. */
 export interface StartedJob {
@@ -19,18 +17,22 @@ export interface StartedJob {
  * Invariants
  *  1. A job is taken once, by the call that kept it or by another that asks the same question, so that what it reserved is
  *     settled once.
- *  2. What is not settled when the attempt ends is given back then: the next one, which finds the jobs open, reserves it.
+ *  2. What is not settled when the attempt ends is left then: the next one, which finds the jobs open, reserves it.
  */
 export class OpenJobs {
   readonly #owing = new Set<Bill>();
   readonly #jobs: { readonly callId: Digest; readonly started: StartedJob }[] = [];
 
-  /** The same bill, which the end of the attempt gives back where it is not charged by then. */
+  /** The same bill, which the end of the attempt leaves where it is not charged by then. */
   owing(bill: Bill): Bill {
     const owed: Bill = {
       charge: (credits) => {
         this.#owing.delete(owed);
         bill.charge(credits);
+      },
+      leave: () => {
+        this.#owing.delete(owed);
+        bill.leave();
       },
     };
     this.#owing.add(owed);
@@ -38,7 +40,7 @@ export class OpenJobs {
   }
 
   close(): void {
-    for (const bill of [...this.#owing]) bill.charge(0);
+    for (const bill of [...this.#owing]) bill.leave();
   }
 
   keep(callId: Digest, started: StartedJob): void {

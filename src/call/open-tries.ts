@@ -1,8 +1,18 @@
 import type { Budget, Owed, Permit, PermitOutcome } from '../governor/index.ts';
-import type { OpenTry, TryLog } from '../store/index.ts';
+import type { OpenTry, TakenAs, TryLog } from '../store/index.ts';
+import type { Unsure } from './tries.ts';
+
+/** What a call may have cost: reserved, or lost, until that is known. */
+export interface Bill {
+  charge(credits: number | 'unknown'): void;
+  /** The attempt ends before it is known: whoever goes on finds it as it is. */
+  leave(): void;
+}
 
 /** The credits of a try that may have been charged: the next one under its key takes them over, or they count as spent. */
-export type LostTry = Pick<Permit, 'handOver' | 'charge'>;
+export interface LostTry extends Bill {
+  handOver(): void;
+}
 
 /** Of which run, in which tree. */
 export interface TriedRun {
@@ -10,29 +20,29 @@ export interface TriedRun {
   readonly rootId: string;
 }
 
-/** What a call holds that has not gone on yet. */
-interface Held extends LostTry {
-  /** The attempt ends, and it has not gone on. */
-  leave(): void;
-}
+/** What the store tells of calls that were out. */
+type Recorded = ReadonlyMap<string, 'ended' | 'answered'>;
 
 /**
- * The paid calls of one attempt that are out at providers, and what such calls hold that an earlier try of theirs has reserved.
+ * The paid calls of one attempt that are out at providers, and what such calls hold that an earlier try of theirs has reserved
+ * or lost.
  *
- * Owns: what dead attempts had out under a key, or a try of this one whose call was put off, until the call goes on.
+ * Owns: what earlier attempts had out or have lost, or a try of this one whose call was put off, until the call goes on.
  *
  * Invariants
- *  1. A paid call that goes out is on record before, and until its answer is or nobody will ever know; but a write that is in
- *     doubt then, which has a record of its own.
- *  2. What a dead attempt had out without a key is spent; with one it is held for the very call.
+ *  1. A paid call that goes out is on record before, and until what it has cost is settled or nobody will ever know.
+ *  2. What a dead attempt had out without a key is lost; with one it is held for the very call, as is what was lost.
  *  3. What is held is given out once. What nobody has asked for when the attempt ends is left as it was.
  */
 export class OpenTries {
   readonly #log: TryLog | undefined;
   readonly #run: TriedRun;
-  readonly #held = new Map<string, Held>();
+  /** For the next try under their keys. */
+  readonly #held = new Map<string, LostTry>();
+  /** What was answered, and what is not sent again before somebody says that it was not done. */
+  readonly #owed = new Map<string, LostTry>();
   /** Whether what this attempt has kept for another try may have been done, by the key that it goes out with. */
-  readonly #kept = new Map<string, boolean>();
+  readonly #kept = new Map<string, Unsure>();
 
   /** @param log undefined where nothing is bought of anybody */
   constructor(log: TryLog | undefined, run: TriedRun) {
@@ -40,25 +50,34 @@ export class OpenTries {
     this.#run = run;
   }
 
-  /**
-   * Takes up what earlier attempts have left: before anything else is bought.
-   *
-   * @param unrecorded of these calls, those that nothing else tells of
-   */
-  async open(budget: Budget, unrecorded: (tries: readonly OpenTry[]) => Promise<ReadonlySet<string>>): Promise<void> {
+  /** Takes up what earlier attempts have left: before anything else is bought. `recorded` tells what the store knows of these calls. */
+  async open(budget: Budget, recorded: (tries: readonly OpenTry[]) => Promise<Recorded>): Promise<void> {
     if (this.#log === undefined) return;
-    const left = (await this.#log.ofRun(this.#run.id)).filter(({ credits }) => credits > 0);
-    const unknown = await unrecorded(left);
-    const how = new Map<string, 'known' | 'lost' | 'out'>();
-    for (const { callId, credits, isKeyed } of left) {
-      const so = !unknown.has(callId) ? 'known' : isKeyed ? 'out' : 'lost';
+    const left = await this.#log.ofRun(this.#run.id);
+    const known = await recorded(left.filter(({ credits }) => credits > 0));
+    const how = new Map<string, TakenAs>();
+    for (const { callId, credits, lost, isKeyed, isOfDay } of left) {
+      const isAnswered = known.get(callId) === 'answered';
+      const isHeld = isKeyed && !isAnswered;
+      const kept = isHeld ? this.#held : this.#owed;
+      if (lost > 0) kept.set(callId, this.#bill(callId, { owed: budget.lost(lost, isOfDay), isOut: false }));
+      if (credits === 0) continue;
+      const so = known.get(callId) === 'ended' ? 'known' : isKeyed || isAnswered ? 'out' : 'lost';
       how.set(callId, so);
       if (so === 'known') continue;
       const owed = budget.owe(credits);
       if (so === 'lost') owed.settle('unknown');
-      else this.#held.set(callId, this.#owed(owed, callId));
+      kept.set(callId, this.#bill(callId, { owed, isOut: so === 'out' }));
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
+  }
+
+  /** What this call may have cost in an earlier attempt, now that it is known: given out once. */
+  billOf(callId: string): Bill | undefined {
+    const bill = this.#owed.get(callId) ?? this.#held.get(callId);
+    this.#owed.delete(callId);
+    this.#held.delete(callId);
+    return bill;
   }
 
   /** What these calls hold of an earlier try, all of them together; undefined where one of them holds nothing. */
@@ -77,25 +96,24 @@ export class OpenTries {
   hold(calls: readonly OpenTry[], lost: LostTry): void {
     const [first, second] = calls;
     if (first === undefined || second !== undefined) lost.charge('unknown');
-    else
-      this.#held.set(first.callId, {
-        handOver: () => lost.handOver(),
-        charge: (credits) => lost.charge(credits),
-        leave: () => lost.charge('unknown'),
-      });
+    else this.#held.set(first.callId, lost);
   }
 
-  /** An operation is on record for another try, under this key; `unsure` where it may have been done under it. */
-  kept(operationKey: string, unsure: boolean): void {
+  /** An operation is on record for another try, under this key. */
+  kept(operationKey: string, unsure: Unsure): void {
     this.#kept.set(operationKey, unsure);
   }
 
   /** Whether what is on record under this key may have been done: of what a dead attempt has kept nobody knows. */
-  isUnsure(operationKey: string): boolean {
-    return this.#kept.get(operationKey) ?? true;
+  isUnsure(operationKey: string): Unsure {
+    return this.#kept.get(operationKey) ?? 'perhaps';
   }
 
-  /** The permit of tries that go out now: what becomes of it is also on record. Undefined where nothing need be. */
+  /**
+   * The permit of tries that go out now: what becomes of it is also on record. Undefined where nothing need be.
+   *
+   * @param isReserved true where its credits come from a try before it, which may have been charged
+   */
   track(permit: Permit, tries: readonly OpenTry[], isReserved: boolean): TrackedPermit | undefined {
     const log = this.#log;
     const paid = tries.filter(({ credits }) => credits > 0);
@@ -106,49 +124,105 @@ export class OpenTries {
       isReserved,
       sent: () => log.sent(this.#run, paid),
       ended: (how) => void log.ended(id, callIds, how),
+      left: () => log.leave(id, callIds),
     });
+  }
+
+  /**
+   * The bill of one call of several that went out with this permit, which is settled by these alone. What nobody waits for
+   * counts as spent meanwhile: others must not wait for it.
+   */
+  part(
+    budget: Budget,
+    permit: Permit,
+    { callId, most, isAwaited }: { readonly callId: string; readonly most: number; readonly isAwaited: boolean },
+  ): Bill {
+    const part = this.#partOf(permit, { callId, most });
+    if (isAwaited || most === 0) return part;
+    part.charge('unknown');
+    const lost = this.#bill(callId, { owed: budget.lost(most, true), isOut: false });
+    return {
+      ...lost,
+      charge: (credits) => {
+        lost.charge(credits === 'unknown' ? credits : 0);
+        if (credits !== 'unknown') permit.chargePart(0, credits);
+      },
+    };
+  }
+
+  #partOf(permit: Permit, { callId, most }: { readonly callId: string; readonly most: number }): Bill {
+    const ended = this.#ended(callId);
+    return {
+      charge: (credits) => {
+        if (most > 0) ended.charge(credits);
+        permit.chargePart(most, credits);
+      },
+      leave: () => {
+        if (most > 0) ended.leave();
+        permit.chargePart(most, 0);
+      },
+    };
   }
 
   /** The attempt ends. */
   close(): void {
-    for (const held of this.#held.values()) held.leave();
+    for (const left of [...this.#held.values(), ...this.#owed.values()]) left.leave();
     this.#held.clear();
+    this.#owed.clear();
   }
 
-  #owed(owed: Owed, callId: string): Held {
+  #bill(callId: string, { owed, isOut }: { readonly owed: Owed; readonly isOut: boolean }): LostTry {
+    const ended = this.#ended(callId);
     return {
-      handOver: () => owed.handOver(),
+      handOver: () => {
+        if (!isOut) this.#log?.again(this.#run.id, callId);
+        owed.handOver();
+      },
       charge: (credits) => {
+        if (isOut) ended.charge(credits);
+        else if (credits !== 'unknown') this.#log?.found(this.#run.id, callId);
         owed.settle(credits);
-        void this.#log?.ended(this.#run.id, [callId], credits === 'unknown' ? 'lost' : 'known');
       },
       leave: () => {
+        if (isOut) ended.leave();
         owed.release();
-        this.#log?.leave(this.#run.id, [callId]);
       },
+    };
+  }
+
+  /** What becomes of the record of a call that is out. */
+  #ended(callId: string): Bill {
+    const { id } = this.#run;
+    return {
+      charge: (credits) => void this.#log?.ended(id, [callId], credits === 'unknown' ? 'lost' : 'known'),
+      leave: () => this.#log?.leave(id, [callId]),
     };
   }
 }
 
 function together(held: readonly LostTry[]): LostTry {
+  const all = (each: (one: LostTry) => void): void => {
+    for (const one of held) each(one);
+  };
   return {
-    handOver: () => {
-      for (const one of held) one.handOver();
-    },
-    charge: (credits) => {
-      for (const one of held) one.charge(credits);
-    },
+    handOver: () => all((one) => one.handOver()),
+    charge: (credits) => all((one) => one.charge(credits)),
+    leave: () => all((one) => one.leave()),
   };
 }
 
 interface Tracking {
-  /** True where its credits come from a try before it, which may have been charged. */
   readonly isReserved: boolean;
   readonly sent: () => Promise<void>;
   readonly ended: (how: 'known' | 'lost') => void;
+  readonly left: () => void;
 }
 
-/** Invariant: its tries end once, unless they are handed over. */
+/**
+ * Invariants
+ *  1. Its tries end once, unless they are handed over.
+ *  2. Their record ends in the turn in which the budget is told, and before: both are made in one transaction.
+ */
 export class TrackedPermit implements Permit {
   readonly #permit: Permit;
   readonly #tracking: Tracking;
@@ -178,13 +252,25 @@ export class TrackedPermit implements Permit {
   }
 
   settle(outcome: PermitOutcome): void {
-    this.#permit.settle(outcome);
     if (outcome.credits !== 'later') this.#end(outcome.credits);
+    this.#permit.settle(outcome);
   }
 
   charge(credits: number | 'unknown'): void {
-    this.#permit.charge(credits);
     this.#end(credits);
+    this.#permit.charge(credits);
+  }
+
+  /** Their record is ended call by call (`OpenTries.part`). */
+  chargePart(maxCredits: number, credits: number | 'unknown'): void {
+    this.#ended = true;
+    this.#permit.chargePart(maxCredits, credits);
+  }
+
+  leave(): void {
+    if (!this.#ended) this.#tracking.left();
+    this.#ended = true;
+    this.#permit.leave();
   }
 
   handOver(): void {
@@ -193,9 +279,9 @@ export class TrackedPermit implements Permit {
   }
 
   release(): void {
-    this.#permit.release();
     // It did not go out, which says nothing of the try before it.
     this.#end(this.#tracking.isReserved ? 'unknown' : 0);
+    this.#permit.release();
   }
 
   #end(credits: number | 'unknown'): void {

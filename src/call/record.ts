@@ -4,6 +4,7 @@ import type { CatalogueTool, RawAnswer } from '../tool/index.ts';
 import type { Answer } from './answer.ts';
 import type { CallRun } from './env.ts';
 import { freezeError } from './failure.ts';
+import type { Bill } from './open-tries.ts';
 import type { Question } from './question.ts';
 
 export type ReceiptWrite = Extract<Write, { kind: 'receipt' }>;
@@ -109,15 +110,27 @@ function entryOf(question: Question, ended: Ended): CallEntry {
   };
 }
 
-/** Journals an answer with the next group: its receipt is already durable, so nothing waits for it. */
-export function journalAnswer(run: CallRun, question: Question, ended: Ended): void {
+/**
+ * Journals an answer with the next group: its receipt is already durable, so nothing waits for it.
+ *
+ * @param bill settled once the entry is durable: what a limit counts as settled, the journal says
+ */
+export function journalAnswer(
+  run: CallRun,
+  question: Question,
+  { bill, ...ended }: Ended & { readonly bill: Bill | undefined },
+): void {
   const write = {
     kind: 'call' as const,
     fence: run.fence,
     place: question.scope.place,
     entry: entryOf(question, ended),
   };
-  run.process.committer.defer([write], (error) => stopIfOvertaken(run, error));
+  run.process.committer.defer([write], (error) => {
+    if (error === undefined) return bill?.charge(ended.credits);
+    bill?.leave();
+    stopIfOvertaken(run, error);
+  });
   settle(run, question, ended);
 }
 

@@ -9,9 +9,11 @@ export interface Tries {
   inProgress: number;
   /** True once it went out again because its secret has changed. */
   reread: boolean;
-  /** True where it may have been done under its present key. */
-  unsure: boolean;
+  unsure: Unsure;
 }
+
+/** Whether it may have been done under its present key: true where an answer was lost, 'perhaps' where a record cannot tell. */
+export type Unsure = boolean | 'perhaps';
 
 /** Tries that go on after so many that counted and so many refusals. */
 export function triesAfter({ tries, refusals }: { readonly tries: number; readonly refusals: number }): Tries {

@@ -9,6 +9,7 @@ import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
 import type { MadeWrite } from './journal.ts';
 import { madeAlready, madeOther } from './made-write.ts';
+import type { Bill } from './open-tries.ts';
 import type { Question } from './question.ts';
 import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 import { changedWrite, otherWriteHere } from './same-write.ts';
@@ -31,9 +32,9 @@ export async function write(run: CallRun, question: Question, unsure?: UnsurePar
   if (before.state === 'retrying' && unsure?.failure.ending === 'ambiguous') throw partInDoubt(question, unsure);
   if (before.state === 'retrying') return send(run, retried(run, question), before);
   const settled = await settledIntent(run, question, before);
-  if (before.state === 'intended' && settled.status !== 'unknown') known(run, question);
   if (settled.status === 'done') return complete(run, question, settled.data);
   if (settled.status === 'notDone') {
+    run.tries.billOf(question.callId)?.charge(0);
     // Another run of the family may have sent it since, from where changed code asks for it.
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
@@ -82,9 +83,9 @@ function likeDoubted(question: Question, { callId, label }: MadeWrite): NotAnswe
   return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
 }
 
-/** What a write in doubt may have cost is not unknown any more. */
-export function known(run: CallRun, { tool }: Question): void {
-  run.budget.resolveUnknown(tool.maxCredits, 0);
+/** The bill of what its run has settled `credits` for. */
+export function adjusting({ budget }: CallRun, settled: number): Bill {
+  return { charge: (credits) => budget.adjust((credits === 'unknown' ? settled : credits) - settled), leave: () => {} };
 }
 
 /** A write whose place holds another one: what somebody said of that answers it; else it is not made. */
@@ -114,8 +115,8 @@ export async function complete(run: CallRun, question: Question, value: JsonValu
   const raw = { kind: 'value', value, given: true } as const;
   const write = receiptWrite(run, question, { raw, durationMs: 0 });
   await keepAnswer(run, question, [write]);
-  const charge = (credits: number): void => run.budget.resolveUnknown(0, credits);
-  return { answer: boughtAnswer(write, raw), source: 'live', bill: { charge } };
+  const bill = run.tries.billOf(question.callId) ?? adjusting(run, 0);
+  return { answer: boughtAnswer(write, raw), source: 'live', bill };
 }
 
 /** A play that asks again for a keyed write which may have been done gets the same operation. */

@@ -2,7 +2,14 @@ import { type Chance, type Clock, creditsOf, microCredits } from '../scope/index
 import type { ProviderAccount } from '../tool/index.ts';
 import { Allowance } from './allowance.ts';
 import { Lanes } from './lanes.ts';
-import { GrantedPermit, type Permit, type PermitHolder, type PermitOutcome, type PermitRequest } from './permit.ts';
+import {
+  type ChargedPart,
+  GrantedPermit,
+  type Permit,
+  type PermitHolder,
+  type PermitOutcome,
+  type PermitRequest,
+} from './permit.ts';
 import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait, unavailable } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
@@ -140,9 +147,9 @@ export class AccountGovernor implements PermitHolder {
     if (this.#lanes.size > 0) this.#pump();
   }
 
-  permitCharged(permit: GrantedPermit, credits: number | 'unknown'): void {
+  permitCharged({ budget, maxCredits }: ChargedPart, credits: number | 'unknown'): void {
     if (credits !== 'unknown') this.#microCredits += microCredits(credits);
-    permit.budget?.settle(permit.maxCredits, credits);
+    budget?.settle(maxCredits, credits);
   }
 
   #takeProbe(request: PermitRequest): void {

@@ -152,12 +152,18 @@ describe('budget', () => {
     const budget = createBudget({ limit: 10, unknown: 2 });
     budget.reserve(3);
     budget.settle(3, 'unknown');
-    expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 3, unknown: 5 });
-    expect(budget.reserve(7)).toBe('reserved');
-    budget.settle(7, 0);
-    expect(() => budget.reserve(8)).toThrow('Out of credits');
-    budget.resolveUnknown(2, 1);
-    expect(budget.snapshot()).toMatchObject({ settled: 4, unknown: 3 });
+    expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 0, unknown: 5 });
+    expect(budget.reserve(5)).toBe('reserved');
+    budget.settle(5, 0);
+    expect(() => budget.reserve(6)).toThrow('the limit of this run is 10, 0 are settled, 5 more may have been charged');
+    const lost = budget.lost(2, true);
+    lost.settle('unknown');
+    expect(budget.snapshot()).toMatchObject({ settled: 0, unknown: 5 });
+    lost.settle(1);
+    lost.settle(2);
+    expect(budget.snapshot()).toMatchObject({ settled: 1, unknown: 3 });
+    budget.lost(3, true).handOver();
+    expect(budget.snapshot()).toMatchObject({ reserved: 3, settled: 1, unknown: 0 });
   });
 
   verifies('BUDGET-TREE-1', 'a run also draws on the budget around it, which refuses in its own name', () => {
@@ -212,9 +218,9 @@ describe('budget', () => {
       expect(served).toEqual([]);
       await clock.advance(2_000);
       expect(served).toEqual(['refused']);
-      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 7 });
+      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 1, unknown: 6 });
       owed.settle(2);
-      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 3 });
+      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 3, unknown: 0 });
     },
   );
 

@@ -13,10 +13,10 @@ import type { CreditLedger } from './credit-ledger.ts';
  *     own maximum exceeds the limit. The order among those who wait is that of arrival.
  *  3. Sums are of whole millionths of a credit: ten times 0.1 is 1, in whatever order.
  *  4. What was sent and whose answer is lost is unknown, and counts as spent, since it may be: a limit holds whatever becomes
- *     of answers. A write in doubt of an earlier attempt is shown, and held against nothing: it is not sent again.
+ *     of answers.
  *  5. What a dead attempt has bought and not settled, or had out under a key, is owed: it counts as reserved until its call
  *     takes it up, whatever the limit. Where only that is in the way of others for `OWED_GRACE_MS`, nobody asks for it any
- *     more: it counts as spent.
+ *     more: it counts as lost.
  *  6. Where a ledger keeps a budget's sums, because other processes draw on it too, the ledger alone says what fits; who
  *     waits asks it again as soon as something of this process settles, and from the clock.
  */
@@ -34,18 +34,24 @@ export interface Budget {
   release(maxCredits: number): void;
   /** Counts as reserved what was bought and not settled. */
   owe(maxCredits: number): Owed;
-  /** An operation that a dead attempt or an in-doubt call left unknown turned out to cost `credits`. */
-  resolveUnknown(maxCredits: number, credits: number): void;
+  /**
+   * What counts as unknown and spent since it was lost, in this attempt or an earlier one, and may still become known.
+   *
+   * @param isOfPeriod false where that was in an earlier period of a budget that has any
+   */
+  lost(maxCredits: number, isOfPeriod: boolean): Owed;
+  /** What was settled turned out to cost so much more, or less. */
+  adjust(credits: number): void;
   snapshot(): BudgetSnapshot;
 }
 
 /** What is owed for something that was bought, or may have been. */
 export interface Owed {
-  /** It has cost so much; 'unknown', which counts as all of it, where nobody can tell. */
+  /** It has cost so much; 'unknown', which counts as all of it until it is known after all, where nobody can tell. */
   settle(credits: number | 'unknown'): void;
   /** It is reserved for an operation that settles it. */
   handOver(): void;
-  /** Gives back what is not settled by now; harmless afterwards. */
+  /** Gives back what is still reserved; harmless where nothing is. */
   release(): void;
 }
 
@@ -58,6 +64,7 @@ export interface CreditWaiter {
 export interface BudgetSnapshot {
   readonly reserved: number;
   readonly settled: number;
+  /** What may have been spent besides, and counts as spent. */
   readonly unknown: number;
   readonly limit: number | null;
   readonly waiting: number;
@@ -68,8 +75,10 @@ export interface BudgetOptions {
   readonly limit?: number | undefined;
   /** Credits that earlier attempts have settled. */
   readonly settled?: number;
-  /** What calls of earlier attempts may have cost that are not resolved. */
+  /** What calls of earlier attempts may have cost besides, whose answers were lost. */
   readonly unknown?: number;
+  /** True where it begins anew from time to time, as a day does. */
+  readonly isPeriodic?: boolean;
   /** For the message and the command that goes on from there. */
   readonly runId?: string;
   /** Whose limit it is, for the message, and what to do when the credits are out; default is this run, and to resume it with more. */
@@ -99,8 +108,17 @@ const OWED_GRACE_MS = 10_000;
 
 interface Debt {
   readonly max: number;
-  state: 'open' | 'paid' | 'writtenOff';
+  state: 'open' | 'lost' | 'paid';
   readonly from: CreditBudget;
+  /** False of what was lost in an earlier period. */
+  readonly isOfPeriod: boolean;
+}
+
+/** Millionths. */
+interface Counted {
+  readonly reserved: number;
+  readonly settled: number;
+  readonly unknown: number;
 }
 
 interface Queued {
@@ -117,6 +135,7 @@ class CreditBudget implements Budget {
   #queue: Queued[] = [];
   #reserved = 0;
   #settled: number;
+  /** Part of what is settled. */
   #unknown: number;
   /** Part of what is reserved. */
   #owed = 0;
@@ -136,8 +155,8 @@ class CreditBudget implements Budget {
     this.#options = options;
     this.#limit = limit === undefined ? Number.POSITIVE_INFINITY : microCredits(limit);
     this.#chain = within instanceof CreditBudget ? [this, ...within.#chain] : [this];
-    this.#settled = microCredits(settled);
     this.#unknown = microCredits(unknown);
+    this.#settled = microCredits(settled) + this.#unknown;
   }
 
   reserve(maxCredits: number, waiter?: CreditWaiter): 'reserved' | 'wait' {
@@ -171,26 +190,21 @@ class CreditBudget implements Budget {
   }
 
   owe(maxCredits: number): Owed {
-    const debt: Debt = { max: microCredits(maxCredits), state: 'open', from: this };
+    const debt: Debt = { max: microCredits(maxCredits), state: 'open', from: this, isOfPeriod: true };
     for (const budget of this.#chain) {
       budget.#count(-debt.max, 0);
       budget.#owed += debt.max;
       budget.#debts.add(debt);
     }
-    return {
-      settle: (credits) => this.#pay(debt, credits),
-      handOver: () => this.#handOver(debt),
-      release: () => {
-        if (debt.state === 'open') this.#pay(debt, 0);
-      },
-    };
+    return this.#owedAs(debt);
   }
 
-  resolveUnknown(maxCredits: number, credits: number): void {
-    for (const budget of this.#chain) {
-      budget.#unknown = Math.max(0, budget.#unknown - microCredits(maxCredits));
-      budget.#count(0, microCredits(credits));
-    }
+  lost(maxCredits: number, isOfPeriod: boolean): Owed {
+    return this.#owedAs({ max: microCredits(maxCredits), state: 'lost', from: this, isOfPeriod });
+  }
+
+  adjust(credits: number): void {
+    for (const budget of this.#chain) budget.#count(0, microCredits(credits));
     this.#admitAll();
   }
 
@@ -202,7 +216,7 @@ class CreditBudget implements Budget {
     };
     return {
       reserved: creditsOf(reserved),
-      settled: creditsOf(settled),
+      settled: creditsOf(Math.max(0, settled - this.#unknown)),
       unknown: creditsOf(this.#unknown + left),
       limit: this.#limit === Number.POSITIVE_INFINITY ? null : creditsOf(this.#limit),
       waiting: this.#queue.length,
@@ -229,38 +243,39 @@ class CreditBudget implements Budget {
     return undefined;
   }
 
+  #owedAs(debt: Debt): Owed {
+    return {
+      settle: (credits) => this.#pay(debt, credits),
+      handOver: () => {
+        if (debt.state !== 'paid') this.#becomes(debt, 'paid', { reserved: debt.max });
+      },
+      release: () => {
+        if (debt.state === 'open') this.#pay(debt, 0);
+      },
+    };
+  }
+
   #pay(debt: Debt, credits: number | 'unknown'): void {
-    const { state, max } = debt;
-    if (state === 'paid') return;
-    debt.state = 'paid';
-    const spent = credits === 'unknown' ? max : microCredits(credits);
-    for (const budget of this.#chain) {
-      if (state === 'open') budget.#forget(debt, spent);
-      else budget.#count(0, spent - max);
-      if (credits === 'unknown') budget.#unknown += max;
-    }
+    if (debt.state === 'paid') return;
+    if (credits !== 'unknown') this.#becomes(debt, 'paid', { settled: microCredits(credits) });
+    else if (debt.state === 'open') this.#lose(debt);
     this.#admitAll();
   }
 
-  #handOver(debt: Debt): void {
-    const { state, max } = debt;
-    if (state === 'paid') return;
-    debt.state = 'paid';
+  #lose(debt: Debt): void {
+    debt.from.#becomes(debt, 'lost', { settled: debt.max, unknown: debt.max });
+  }
+
+  /** What it counts as from now on, instead of what it did. */
+  #becomes(debt: Debt, state: 'lost' | 'paid', as: Partial<Counted>): void {
     for (const budget of this.#chain) {
-      if (state === 'open') budget.#settleOwed(debt);
-      else budget.#count(-max, -max);
+      const was = countedIn(debt, budget.#options.isPeriodic === true);
+      const { reserved = 0, settled = 0, unknown = 0 } = as;
+      if (budget.#debts.delete(debt)) budget.#owed -= debt.max;
+      budget.#unknown += unknown - was.unknown;
+      budget.#count(was.reserved - reserved, settled - was.settled);
     }
-  }
-
-  #forget(debt: Debt, spent: number): void {
-    this.#settleOwed(debt);
-    this.#count(debt.max, spent);
-  }
-
-  /** What is reserved for it stays so. */
-  #settleOwed(debt: Debt): void {
-    this.#debts.delete(debt);
-    this.#owed -= debt.max;
+    debt.state = state;
   }
 
   get #isOnlyOwed(): boolean {
@@ -281,10 +296,7 @@ class CreditBudget implements Budget {
   }
 
   #writeOff(): void {
-    for (const debt of [...this.#debts]) {
-      debt.state = 'writtenOff';
-      for (const budget of debt.from.#chain) budget.#forget(debt, debt.max);
-    }
+    for (const debt of [...this.#debts]) this.#lose(debt);
     this.#admitAll();
   }
 
@@ -365,9 +377,16 @@ class CreditBudget implements Budget {
       {
         details: { limit, settled, unknown, needed, runId: this.#options.runId ?? null },
         next: next ?? [
-          `callsheet runs resume ${runId} --max-credits ${Math.ceil(Math.max(limit * 2, settled + needed))}`,
+          `callsheet runs resume ${runId} --max-credits ${Math.ceil(Math.max(limit * 2, settled + unknown + needed))}`,
         ],
       },
     );
   }
+}
+
+/** What a budget counts a debt as. */
+function countedIn({ state, max, isOfPeriod }: Debt, isPeriodic: boolean): Counted {
+  if (state === 'open') return { reserved: max, settled: 0, unknown: 0 };
+  const lost = state === 'paid' || (isPeriodic && !isOfPeriod) ? 0 : max;
+  return { reserved: 0, settled: lost, unknown: lost };
 }

@@ -48,17 +48,24 @@ export interface Permit {
   settle(outcome: PermitOutcome): void;
   /** The real cost of an operation that was settled with 'later', or that nobody can tell it; once, and only then. */
   charge(credits: number | 'unknown'): void;
+  /** As `charge`, where the permit was for several calls: what one of them has cost of its own maximum; once for each. */
+  chargePart(maxCredits: number, credits: number | 'unknown'): void;
+  /** What was settled with 'later' is not known when its run stops: its credits are given back here. */
+  leave(): void;
   /** What was settled with 'later' is the next try's to charge, whose permit was asked for as `reserved`. */
   handOver(): void;
   /** The operation never went out: slot and credits are given back. */
   release(): void;
 }
 
+/** What is settled: a permit, or the part of one of its calls. */
+export type ChargedPart = Pick<PermitRequest, 'budget' | 'maxCredits'>;
+
 /** The account's side of a permit. */
 export interface PermitHolder {
   permitDispatched(permit: GrantedPermit): void;
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void;
-  permitCharged(permit: GrantedPermit, credits: number | 'unknown'): void;
+  permitCharged(of: ChargedPart, credits: number | 'unknown'): void;
   permitReleased(permit: GrantedPermit): void;
 }
 
@@ -130,6 +137,15 @@ export class GrantedPermit implements Permit {
     if (!this.#owing) return;
     this.#owing = false;
     this.holder.permitCharged(this, credits);
+  }
+
+  chargePart(maxCredits: number, credits: number | 'unknown'): void {
+    this.#owing = false;
+    this.holder.permitCharged({ budget: this.budget, maxCredits }, credits);
+  }
+
+  leave(): void {
+    this.charge(0);
   }
 
   handOver(): void {

@@ -41,8 +41,10 @@ export interface Doubts {
   readonly answeredLate: readonly AnsweredLateJson[];
   /** Where those in doubt were made, as `siteOf` writes it: what tells the waits whose card is in doubt. */
   readonly sites: ReadonlySet<string>;
-  /** The most that may have been spent and is not settled, by what is in doubt and by what was bought or begun. */
-  readonly credits: number;
+  /** Calls of which somebody has said what became of them. */
+  readonly resolved: ReadonlySet<string>;
+  /** The most that calls may have cost that are in doubt, or were bought or begun, and are not settled. */
+  readonly credits: ReadonlyMap<string, number>;
 }
 
 /** A place in the play and its data. */
@@ -67,8 +69,8 @@ export async function operationsInDoubt(source: ReportSource, run: RunRecord): P
 export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Doubts> {
   const status = statusIn(source, run);
   const open: Operation[] = [];
-  for (const operation of await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS))
-    if (await isOpen(source, run, { operation, status })) open.push(operation);
+  const operations = await source.report.operationsOfRun(run.no, SHOWN_OPERATIONS);
+  for (const operation of operations) if (await isOpen(source, run, { operation, status })) open.push(operation);
   // What a run at work has bought and not settled it settles by itself.
   const receipts = status === 'running' && open.length === 0 ? [] : await source.calls.unsettledReceipts(run.no);
   const answers = new Map(receipts.filter(isAnswer).map((receipt) => [receipt.callId, receipt]));
@@ -91,7 +93,14 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
       next: [...resume, `callsheet receipts show ${receiptId}`],
     })),
     sites: new Set(inDoubt.map(siteOf)),
-    credits: creditsOf(source, [...open, ...receipts.filter((receipt) => isUnaccounted(receipt, status))]),
+    resolved: new Set(operations.filter(isResolved).map(({ callId }) => callId)),
+    // A call counts once: a job whose end cannot be read has the receipt of its start, too.
+    credits: new Map(
+      [...open, ...receipts.filter((receipt) => isUnaccounted(receipt, status))].map(({ callId, tool }) => [
+        callId,
+        source.maxCreditsOf(tool),
+      ]),
+    ),
   };
 }
 
@@ -108,11 +117,8 @@ function isUnaccounted(receipt: StoredReceipt, status: ShownStatus): boolean {
   return status !== 'running' && (status !== 'completed' || !isAnswer(receipt));
 }
 
-/** A call counts once: a job whose end cannot be read has the receipt of its start, too. */
-function creditsOf(source: ReportSource, calls: readonly Pick<StoredReceipt, 'callId' | 'tool'>[]): number {
-  const most = new Map<string, number>();
-  for (const { callId, tool } of calls) most.set(callId, source.maxCreditsOf(tool));
-  return [...most.values()].reduce((sum, credits) => sum + credits, 0);
+function isResolved({ state }: Operation): boolean {
+  return state === 'done' || state === 'notDone';
 }
 
 /** Rows of a run that failed. */

@@ -4,11 +4,11 @@ import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { columnNamesOf, creditPlaces } from './credit-places.ts';
 import { doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
-import { lostCredits } from './lost-tries.ts';
 import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
 import { optionsOf, type RunJson, rounded, runJson, type ShownStatus, statusIn } from './run-json.ts';
+import { unknownCredits } from './unknown-credits.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
 
 export interface DatasetJson {
@@ -113,7 +113,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
   const doubts = await doubtsOf(source, run);
-  const lost = await lostCredits(source, run);
+  const unknown = await unknownCredits(source, run, doubts);
   const waiting = await waitingOf(source, run, doubts);
   const { outsideRows, outsideColumns } = creditPlaces(totals, columnNamesOf(frames));
   return {
@@ -136,7 +136,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       settled: rounded(sum((calls) => calls.credits)),
       outsideRows,
       outsideColumns,
-      unknown: rounded(doubts.credits + lost),
+      unknown: rounded(unknown),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
     inDoubt: doubts.operations.length,

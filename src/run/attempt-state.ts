@@ -1,5 +1,15 @@
-import { connectedRuns, Journal, OpenTries, RecordedWrites, Relatives, SourceRuns, startersOf } from '../call/index.ts';
-import { type RunRecord, unrecordedTries } from '../store/index.ts';
+import {
+  type Bill,
+  connectedRuns,
+  Journal,
+  OpenTries,
+  RecordedWrites,
+  Relatives,
+  SourceRuns,
+  startersOf,
+} from '../call/index.ts';
+import type { Budget } from '../governor/index.ts';
+import { type RunRecord, recordedTries } from '../store/index.ts';
 import { type AttemptContext, isReplay, type RunDeps } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
 import { ParkedRows } from './parked.ts';
@@ -36,12 +46,20 @@ export async function openState(
     ]);
   const source = await SourceRuns.open(store, run);
   const budget = await deps.budgets.open(store, run);
-  journal.owe(budget.budget, (tool) => deps.budgets.maxCreditsOf(tool));
   const tries = new OpenTries(deps.calls.tryLog, { id: run.id, rootId: run.rootRunId });
-  if (run.attempt > 1) await tries.open(budget.budget, (left) => unrecordedTries(store.calls, run.no, left));
+  if (run.attempt > 1) await tries.open(budget.budget, (left) => recordedTries(store.calls, run.no, left));
+  journal.owe((callId, tools) => tries.billOf(callId) ?? owedFor(deps, budget.budget, tools));
   const relatives = await Relatives.open(store, run);
   const recorded = await recordedWrites(deps, { run, options, relatives });
   return { journal, boundaries, waits, parked, source, relatives, recorded, budget, tries };
+}
+
+/** What was bought by these tools and is on no record of tries, at the most that it may cost. */
+function owedFor({ budgets }: RunDeps, budget: Budget, tools: readonly string[]): Bill | undefined {
+  const most = Math.max(...tools.map((tool) => budgets.maxCreditsOf(tool)));
+  if (most === 0) return undefined;
+  const owed = budget.owe(most);
+  return { charge: (credits) => owed.settle(credits), leave: () => owed.release() };
 }
 
 /** Where the code is not that which others have made their writes with, these may be asked for from other places. */

@@ -1,6 +1,6 @@
 import { type Budget, type BudgetOptions, createBudget } from '../governor/index.ts';
 import type { Clock } from '../scope/index.ts';
-import { isInDoubt, type RunRecord, type Store, type TryLog } from '../store/index.ts';
+import type { RunRecord, Store, TryLog } from '../store/index.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** A tree while an attempt of it is made here. */
@@ -37,9 +37,7 @@ export interface TreeOrder {
 
 export type SharedTree = NonNullable<BudgetOptions['shared']> & { close(): void };
 
-type BudgetReads = Pick<Store, 'calls' | 'runs' | 'report'>;
-
-const MOST_OPERATIONS = 10_000;
+type BudgetReads = Pick<Store, 'calls' | 'runs'>;
 
 /**
  * The budgets of the trees of runs that this process works on: a tree draws on its root's limit, and all on the day's.
@@ -84,7 +82,7 @@ export class TreeBudgets {
 
   async #within(budget: Budget, store: BudgetReads, run: RunRecord): Promise<Budget> {
     const { clock } = this.#options;
-    const [settled, unknown] = [await this.#settled(store, [run]), await this.#unknown(store, [run])];
+    const [settled, unknown] = [await this.#settled(store, [run]), await this.#unknown([run])];
     return createBudget({ limit: limitOf(run), settled, unknown, runId: run.id, clock, within: budget });
   }
 
@@ -100,7 +98,7 @@ export class TreeBudgets {
       return createBudget({
         ...(shared === undefined ? { settled: await settled() } : { shared }),
         limit,
-        unknown: await this.#unknown(store, runs),
+        unknown: await this.#unknown(runs),
         clock: this.#options.clock,
         // Whichever run of the tree is out of credits is the one to go on with: the root may have ended.
         ...(root.id === run.id && { runId: root.id }),
@@ -113,34 +111,16 @@ export class TreeBudgets {
     return tree;
   }
 
-  /** What these runs have settled, and what lost tries of theirs may have cost: it counts as spent. */
   async #settled(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
     let credits = 0;
-    for (const run of runs) credits += (await store.calls.settledCredits(run.no)) + (await this.#lost(run));
+    for (const run of runs) credits += await store.calls.settledCredits(run.no);
     return credits;
   }
 
-  /** What these runs may have spent and nobody can tell. */
-  async #unknown(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
+  /** What tries of these runs may have cost whose answers were lost: it counts as spent. */
+  async #unknown(runs: readonly RunRecord[]): Promise<number> {
     let credits = 0;
-    for (const run of runs) credits += (await this.#lost(run)) + (await this.#inDoubt(store, run));
-    return credits;
-  }
-
-  async #lost({ id }: RunRecord): Promise<number> {
-    const tries = (await this.#options.tries?.ofRun(id)) ?? [];
-    return tries.reduce((sum, { lost }) => sum + lost, 0);
-  }
-
-  /** What writes may have cost that a dead attempt, or another run that this one repeats, has left in doubt. */
-  async #inDoubt(store: BudgetReads, run: RunRecord): Promise<number> {
-    let credits = 0;
-    for (const operation of await store.report.operationsOfRun(run.no, MOST_OPERATIONS)) {
-      const { place, callId, tool } = operation;
-      const journal = await store.calls.journal(run.no, place.datasetNo, [place.ordinal]);
-      const entry = journal.get(place.ordinal)?.find((one) => one.callId === callId);
-      if (isInDoubt(operation, entry)) credits += this.#options.maxCreditsOf(tool);
-    }
+    for (const { id } of runs) for (const { lost } of (await this.#options.tries?.ofRun(id)) ?? []) credits += lost;
     return credits;
   }
 }

@@ -18,6 +18,7 @@ export type {
 } from './port.ts';
 export { StoreConflict } from './port.ts';
 export { callName, jobOfStart, receiptName, typedCall } from './receipt-name.ts';
+export { recordedTries } from './recorded-tries.ts';
 export type {
   BatchPlace,
   BoundaryEntry,
@@ -49,6 +50,5 @@ export { DAY_LEDGER, treeLedger } from './sqlite/left-credits.ts';
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite/open.ts';
 export { openRates, type Rates } from './sqlite/rates.ts';
 export type { RatesOptions } from './sqlite/rates-file.ts';
-export { type LeftTry, leftTries, type OpenTry, type TryLog } from './sqlite/try-log.ts';
-export { unrecordedTries } from './unrecorded-tries.ts';
+export { type LeftTry, leftTries, type OpenTry, type TakenAs, type TryLog } from './sqlite/try-log.ts';
 export type { WriteOf } from './write-of.ts';

@@ -88,7 +88,7 @@ function dayBudget(
       ],
     };
   };
-  const budget = createBudget({ limit, owner, shared: { ledger, clock } });
+  const budget = createBudget({ limit, owner, shared: { ledger, clock }, isPeriodic: true });
   return async () => {
     await ledger.ready();
     return budget;

@@ -48,6 +48,7 @@ export async function resolveOperation(
     if (error instanceof StoreConflict) throw notFound(run, resolution.call, { doubts: [], fitting: [] });
     throw error;
   }
+  if (as === 'notDone') await workspace.calls.tryLog?.undone(run.id, callId);
   return doubt;
 }
 

@@ -54,10 +54,10 @@ describe('credits that a run has spent and not settled', () => {
       } else {
         expect(await later.engine.cancel(run.id)).toBe('cancelled');
         expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
-        // Of a tool that is gone nobody knows the price.
+        // What they may have cost is on record, though their tool is gone.
         expect(await creditsOf(await openTest(dir, { clock: laterClock() }), run.id)).toEqual({
           settled: 0,
-          unknown: 0,
+          unknown: 3,
         });
       }
     }

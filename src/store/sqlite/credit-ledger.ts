@@ -1,5 +1,5 @@
 import type { Database } from './driver.ts';
-import { LEFT, leaveTriesOf } from './left-credits.ts';
+import { LEFT, leaveTriesOf, lostIn } from './left-credits.ts';
 import type { RatesFile } from './rates-file.ts';
 
 export interface LedgerOptions {
@@ -7,7 +7,7 @@ export interface LedgerOptions {
   readonly limit: number;
   /** Now's period, such as a day: what is settled starts at nothing in a later one (by the order of texts). */
   readonly period: () => string;
-  /** What is known from elsewhere to be settled in this period. */
+  /** What is known from elsewhere to be settled in this period; lost tries, of which the file itself tells, come on top. */
   readonly settled: () => Promise<number>;
   /** True where that is all there is while no session has the ledger open: then it also counts where it is less. */
   readonly isWhole?: boolean;
@@ -20,8 +20,6 @@ interface Sums {
   readonly left: number;
 }
 
-const RETRY_MS = 20;
-
 /**
  * What processes on one workspace may spend together in a period, in `rates.db`.
  *
@@ -29,8 +27,8 @@ const RETRY_MS = 20;
  *
  * Invariants
  *  1. settled + all reservations, those that are left included, never exceeds the limit as long as nobody settles more than it had reserved.
- *  2. What is settled is at least what was known from elsewhere when this session began with the file, or took back the
- *     reservations of a session that is gone.
+ *  2. What is settled, or was lost, is at least what was known of it from elsewhere when this session began with the file, or
+ *     took back the reservations of a session that is gone.
  *  3. Whatever is reserved when a period ends is reserved in the next: each credit counts once, when it is settled.
  *  4. A session has a row of reservations for as long as it has the ledger open, if only of 0.
  *  5. What a session that is gone had out at providers is left: it counts as spent until its run takes it up, or the period
@@ -47,7 +45,7 @@ export class CreditLedger {
   #held = 0;
   #owed = { reserved: 0, spent: 0 };
   #seen: Sums & { readonly period: string } = { period: '', settled: 0, reserved: 0, left: 0 };
-  #retrying = false;
+  #isDue = false;
   #closed = false;
 
   constructor(file: RatesFile, name: string, options: LedgerOptions) {
@@ -82,7 +80,15 @@ export class CreditLedger {
   settle(reserved: number, spent: number): void {
     this.#held -= reserved;
     this.#owed = { reserved: this.#owed.reserved + reserved, spent: this.#owed.spent + spent };
-    this.#pay();
+    if (this.#isDue) return;
+    this.#isDue = true;
+    this.#file.soon(
+      (db) => this.#pay(db),
+      () => {
+        this.#isDue = false;
+        this.#owed = { reserved: 0, spent: 0 };
+      },
+    );
   }
 
   /** This session takes no more of it. What is settled later still counts. */
@@ -95,11 +101,12 @@ export class CreditLedger {
     this.#closed = true;
   }
 
-  /** As last seen, of all sessions. */
+  /** As last seen, of all sessions, with what is due. */
   state(): Sums {
     const { settled, reserved, left, period } = this.#seen;
+    const { reserved: givenBack, spent } = this.#owed;
     const isOver = period < this.#options.period();
-    return { settled: isOver ? 0 : settled, reserved, left: isOver ? 0 : left };
+    return { settled: (isOver ? 0 : settled) + spent, reserved: reserved - givenBack, left: isOver ? 0 : left };
   }
 
   #enterSoon(): void {
@@ -107,16 +114,15 @@ export class CreditLedger {
     void this.ready().catch(() => {});
   }
 
-  #pay(): void {
-    if (this.#retrying || this.#transact(() => true) !== undefined) return;
-    this.#retrying = true;
-    this.#file.clock.after(RETRY_MS, () => {
-      this.#retrying = false;
-      if (this.#owed.reserved !== 0 || this.#owed.spent !== 0) this.#pay();
-    });
+  #pay(db: Database): void {
+    const { reserved, spent } = this.#owed;
+    this.#turn(db);
+    if (reserved !== 0 && !this.#closed) this.#hold(db, -reserved);
+    if (spent !== 0) db.run('UPDATE ledgers SET settled = max(0, settled + ?) WHERE name = ?', spent, this.#name);
+    this.#see(this.#sums(db));
   }
 
-  /** Undefined where nothing could be done now. What is owed is written with whatever is. */
+  /** Undefined where nothing could be done now. */
   #transact<T>(work: (db: Database, sums: Sums) => T): T | undefined {
     if (this.#enteredIn === undefined || this.#file.connection !== this.#enteredIn) {
       this.#enterSoon();
@@ -124,15 +130,11 @@ export class CreditLedger {
     }
     try {
       const done = this.#file.transactNow((db) => {
-        const { reserved, spent } = this.#owed;
         this.#turn(db);
-        if (reserved !== 0 && !this.#closed) this.#hold(db, -reserved);
-        if (spent !== 0) db.run('UPDATE ledgers SET settled = settled + ? WHERE name = ?', spent, this.#name);
         const result = work(db, this.#sums(db));
         return { result, sums: this.#sums(db) };
       });
       if (done === undefined) return undefined;
-      this.#owed = { reserved: 0, spent: 0 };
       this.#see(done.result.sums);
       return done.result.result;
     } catch {
@@ -143,6 +145,7 @@ export class CreditLedger {
 
   async #enter(): Promise<void> {
     const elsewhere = await this.#options.settled();
+    const seen = { ...this.state(), period: this.#seen.period };
     await this.#file.transact((db) => {
       const isNew = db !== this.#enteredIn;
       // Not before what they may have spent has been looked up.
@@ -150,11 +153,11 @@ export class CreditLedger {
       const isAlone = !this.#isOpen(db);
       if (isNew && isAlone && this.#options.isWhole === true) db.run('DELETE FROM ledgers WHERE name = ?', this.#name);
       const period = this.#turn(db);
-      const known = this.#seen.period === period ? this.#seen.settled : 0;
-      db.run('UPDATE ledgers SET settled = max(settled, ?) WHERE name = ?', Math.max(elsewhere, known), this.#name);
-      // What is owed is still in it: it is taken out when that is written.
-      const held = this.#held + this.#owed.reserved;
-      if (isNew) db.run('INSERT OR REPLACE INTO reservations VALUES (?, ?, ?)', this.#name, this.#file.session, held);
+      const known = isNew && seen.period === period ? seen.settled : 0;
+      const settled = Math.max(elsewhere + lostIn(db, this.#name), known);
+      db.run('UPDATE ledgers SET settled = max(settled, ?) WHERE name = ?', settled, this.#name);
+      const entry = [this.#name, this.#file.session, this.#held];
+      if (isNew) db.run('INSERT OR REPLACE INTO reservations VALUES (?, ?, ?)', ...entry);
       this.#enteredIn = db;
       this.#see(this.#sums(db));
     });

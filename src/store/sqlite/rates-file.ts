@@ -48,9 +48,20 @@ CREATE TABLE IF NOT EXISTS places (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS open_tries (
   run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, keyed INTEGER NOT NULL,
-  out INTEGER NOT NULL, lost INTEGER NOT NULL, session TEXT, PRIMARY KEY (run, call)
+  out INTEGER NOT NULL, lost INTEGER NOT NULL, day TEXT, session TEXT, PRIMARY KEY (run, call)
 ) WITHOUT ROWID;
 `;
+
+/** Columns that a file of an earlier build lacks. */
+const LATER_COLUMNS = [
+  ['shares', 'unmet', 'INTEGER NOT NULL DEFAULT 0'],
+  ['open_tries', 'day', 'TEXT'],
+] as const;
+
+interface Change {
+  readonly make: (db: Database) => unknown;
+  readonly made: (() => void) | undefined;
+}
 
 interface MetaRow {
   readonly name: string;
@@ -70,6 +81,7 @@ interface MetaRow {
  *     no clean end before it, what was granted until that start counts as lost (`lostAt`), as it does in a file that had
  *     to be remade.
  *  3. A file that cannot be used never stops anyone: it is put aside, and where no other can be made, kept in memory.
+ *  4. What is due is made in its order, in one transaction with whatever is done next.
  */
 export class RatesFile {
   readonly session: string;
@@ -82,6 +94,8 @@ export class RatesFile {
   #isDamaged = false;
   #lostAt: number | undefined;
   #closed = false;
+  #due: Change[] = [];
+  #making = false;
 
   constructor(options: RatesOptions) {
     this.#options = options;
@@ -115,13 +129,36 @@ export class RatesFile {
   transactNow<T>(work: (db: Database) => T): { readonly result: T } | undefined {
     if (this.#db === undefined) return undefined;
     try {
-      return { result: inTransaction(this.#db, work) };
+      return { result: this.#do(this.#db, work) };
     } catch (error) {
       if (isBusy(error)) return undefined;
       const known = storeError(error, this.#options.path);
       if (!isUnusable(known)) throw known;
       this.#drop();
       return undefined;
+    }
+  }
+
+  /**
+   * A change that is due: made at the end of this turn of the event loop, or before, or when the lock is free. Where it can't be
+   * written nobody is held up: a full disk is the store's to tell.
+   *
+   * @param made called once it is, or cannot be
+   */
+  soon(make: Change['make'], made?: () => void): void {
+    this.#due.push({ make, made });
+    if (this.#making) return;
+    this.#making = true;
+    setImmediate(() => void this.#makeDue());
+  }
+
+  /** What is due by now is made, unless another process has the lock. */
+  makeNow(): void {
+    if (this.#due.length === 0) return;
+    try {
+      this.transactNow(() => {});
+    } catch {
+      // It stays due.
     }
   }
 
@@ -143,7 +180,7 @@ export class RatesFile {
       db.exec(`PRAGMA busy_timeout = ${LAST_WAIT_MS}`);
       last();
       db.exec('PRAGMA synchronous = FULL');
-      inTransaction(db, () => this.#leave(db));
+      this.#do(db, () => this.#leave(db));
     } catch {
       // Without a clean end the next start of the machine counts more as used than was.
     } finally {
@@ -157,11 +194,37 @@ export class RatesFile {
     for (let isFirst = true; ; isFirst = false) {
       const db = await this.ready();
       try {
-        return await whenFree(() => inTransaction(db, work), this.#wait);
+        return await whenFree(() => this.#do(db, work), this.#wait);
       } catch (error) {
         if (!isFirst || !isUnusable(error)) throw error;
         if (this.#db === db) this.#drop();
       }
+    }
+  }
+
+  async #makeDue(): Promise<void> {
+    while (this.#due.length > 0) {
+      try {
+        await this.transact(() => {});
+      } catch {
+        for (const { made } of this.#due.splice(0)) made?.();
+      }
+    }
+    this.#making = false;
+  }
+
+  #do<T>(db: Database, work: (db: Database) => T): T {
+    const due = this.#due.splice(0);
+    try {
+      const result = inTransaction(db, () => {
+        for (const { make } of due) make(db);
+        return work(db);
+      });
+      for (const { made } of due) made?.();
+      return result;
+    } catch (error) {
+      this.#due.unshift(...due);
+      throw error;
     }
   }
 
@@ -213,9 +276,9 @@ export class RatesFile {
   #enter(db: Database, lostAt: number | undefined): number | undefined {
     const { path, session, clock, boot = thisBoot(clock.now()) } = this.#options;
     db.exec(TABLES);
-    // As it was made at first.
-    if (db.get("SELECT 1 FROM pragma_table_info('shares') WHERE name = 'unmet'") === undefined)
-      db.exec('ALTER TABLE shares ADD COLUMN unmet INTEGER NOT NULL DEFAULT 0');
+    for (const [table, name, type] of LATER_COLUMNS)
+      if (db.get('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', table, name) === undefined)
+        db.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${type}`);
     const meta = new Map(db.all<MetaRow>('SELECT name, value FROM meta').map((row) => [row.name, row.value]));
     if ((meta.get('format') ?? FORMAT) !== FORMAT) throw corrupt(path, `it is of format ${meta.get('format')}`);
     const isOtherBoot = meta.has('boot') && meta.get('boot') !== boot.id;

@@ -247,6 +247,9 @@ describe('a rates.db', () => {
   });
 });
 
+/** What is due in `rates.db` is made by its end. */
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 describe('a ledger in rates.db', () => {
   const DAY = 86_400_000;
   const day = (): string => new Date(clock.now()).toISOString().slice(0, 10);
@@ -260,8 +263,10 @@ describe('a ledger in rates.db', () => {
     const [one, two] = [await ledgerOf(open()), await ledgerOf(open({ session: 'two' }))];
     expect([one.reserve(60), two.reserve(50), two.reserve(40)]).toEqual(['reserved', 'full', 'reserved']);
     one.settle(60, 30);
+    await turn();
     expect([two.reserve(31), two.reserve(30)]).toEqual(['full', 'reserved']);
     two.settle(70, 70);
+    await turn();
     expect([one.reserve(1), one.state()]).toEqual(['never', { settled: 100, reserved: 0, left: 0 }]);
   });
 
@@ -277,9 +282,11 @@ describe('a ledger in rates.db', () => {
       { settled: 0, reserved: 100, left: 0 },
     ]);
     one.settle(60, 50);
+    await turn();
     expect(one.state()).toMatchObject({ settled: 50, reserved: 40 });
     await clock.advance(-DAY);
     two.settle(40, 1);
+    await turn();
     expect(two.state()).toMatchObject({ settled: 51, reserved: 0 });
   });
 

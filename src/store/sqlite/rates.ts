@@ -17,16 +17,11 @@ export interface Rates {
 /** Opens the file at its first use, and remakes it where it is damaged. Throws nothing. */
 export function openRates(options: RatesOptions): Rates {
   const file = new RatesFile(options);
-  const tries = new TryLog(file);
   return {
     slots: new RateSlots(file),
     places: new InflightPlaces(file),
-    tries,
+    tries: new TryLog(file),
     ledger: (name, of) => new CreditLedger(file, name, of),
-    close: (last) =>
-      file.close(() => {
-        tries.flush();
-        last?.();
-      }),
+    close: (last) => file.close(last),
   };
 }

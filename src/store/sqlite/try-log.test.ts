@@ -45,7 +45,7 @@ describe('tries in rates.db', () => {
     const rates = open();
     await rates.tries.sent(RUN, [tryOf('a'), tryOf('b'), tryOf('c', { isKeyed: false })]);
     expect(leftTries(path, RUN.id)).toEqual(
-      ['a', 'b', 'c'].map((id) => ({ ...tryOf(id, { isKeyed: id !== 'c' }), lost: 0 })),
+      ['a', 'b', 'c'].map((id) => ({ ...tryOf(id, { isKeyed: id !== 'c' }), lost: 0, isOfDay: true })),
     );
     await rates.tries.ended(RUN.id, ['a', 'c'], 'lost');
     await rates.tries.ended(RUN.id, ['b'], 'known');

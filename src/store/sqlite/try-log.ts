@@ -1,6 +1,6 @@
 import { creditsOf, microCredits, type Place } from '../../scope/index.ts';
 import { Database } from './driver.ts';
-import { holdLeft, leaveTries } from './left-credits.ts';
+import { COUNTED, type Counted, DAY, giveBackLost, leaveTries, takeLeft } from './left-credits.ts';
 import type { RatesFile } from './rates-file.ts';
 
 /** A paid call that goes out. */
@@ -17,6 +17,8 @@ export interface OpenTry {
 export interface LeftTry extends OpenTry {
   /** What earlier tries of it may have cost, whose answers were lost. */
   readonly lost: number;
+  /** False where the day's limit has counted that on an earlier day. */
+  readonly isOfDay: boolean;
 }
 
 interface TryRow {
@@ -26,16 +28,17 @@ interface TryRow {
   readonly keyed: number;
   readonly out: number;
   readonly lost: number;
-}
-
-interface Change {
-  readonly make: (db: Database) => void;
-  readonly made: () => void;
+  readonly ofDay: number;
 }
 
 const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, keyed, out, lost, session) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
   ON CONFLICT (run, call) DO UPDATE SET keyed = excluded.keyed, out = excluded.out, session = excluded.session`;
-const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, out, lost FROM open_tries WHERE run = ?`;
+const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, out, lost, day IS ${DAY} AS ofDay
+  FROM open_tries WHERE run = ?`;
+const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
+
+/** What becomes of what a run's dead attempts had out: `known` elsewhere, `lost`, or `out` still, now this session's. */
+export type TakenAs = 'known' | 'lost' | 'out';
 
 /**
  * Paid calls that are out at providers, in `rates.db`: what a kill leaves of them is what they may have cost.
@@ -45,16 +48,14 @@ const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, 
  * Invariants
  *  1. Once `sent` has resolved, a kill of this process leaves the try on record. A machine that stops, or a file that must be
  *     remade, may forget it; nothing is ever held up by it.
- *  2. Changes are made in their order, all of a turn in one transaction.
+ *  2. What a row has `out` its ledgers hold as reserved, what it has `lost` they count as settled: both change in one
+ *     transaction, since what a ledger is told in the same turn is made with it.
  *  3. What a session that is gone had out goes on being held by the ledgers that it drew on, until its run goes on or the
  *     period of the ledger ends.
  */
 export class TryLog {
   readonly #file: RatesFile;
-  #due: Change[] = [];
   #making: Promise<void> | undefined;
-  #makingNow: Promise<void> | undefined;
-  #waitsForLock = false;
 
   constructor(file: RatesFile) {
     this.#file = file;
@@ -74,8 +75,11 @@ export class TryLog {
     });
     if (connection === undefined) return changed;
     // All that goes out in this turn in one transaction.
-    this.#makingNow ??= Promise.resolve().then(() => this.#makeNow());
-    return this.#makingNow;
+    this.#making ??= Promise.resolve().then(() => {
+      this.#making = undefined;
+      this.#file.makeNow();
+    });
+    return this.#making;
   }
 
   /** `lost`: they may have been charged, and no answer says so. Resolves when that is on record. */
@@ -85,7 +89,7 @@ export class TryLog {
     return this.#change((db) => {
       for (const callId of callIds) {
         const of = [runId, callId, session];
-        if (how === 'lost') db.run(`UPDATE open_tries SET lost = lost + out, out = 0 ${own}`, ...of);
+        if (how === 'lost') db.run(`UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${own}`, ...of);
         // Under its key it has been charged once, whatever became of the tries before.
         else if (db.run(`DELETE FROM open_tries ${own} AND (keyed = 1 OR lost = 0)`, ...of) === 0)
           db.run(`UPDATE open_tries SET out = 0 ${own}`, ...of);
@@ -93,25 +97,45 @@ export class TryLog {
     });
   }
 
+  /** What was lost of it is out again, under its key. */
+  again(runId: string, callId: string): void {
+    const { session } = this.#file;
+    const out = 'UPDATE open_tries SET out = out + lost, lost = 0, session = ? WHERE run = ? AND call = ?';
+    void this.#change((db) => db.run(out, session, runId, callId));
+  }
+
+  /** What was lost of it is known now; whoever says so has told the ledgers. */
+  found(runId: string, callId: string): void {
+    void this.#change((db) => {
+      db.run('UPDATE open_tries SET lost = 0 WHERE run = ? AND call = ?', runId, callId);
+      db.run(IDLE, runId, callId);
+    });
+  }
+
+  /** What was lost of it was not charged: the ledgers have it back. Resolves when that is on record. */
+  async undone(runId: string, callId: string): Promise<void> {
+    await this.#file.transact((db) => {
+      const row = db.get<Counted>(COUNTED, runId, callId);
+      if (row === undefined) return;
+      giveBackLost(db, row);
+      db.run('UPDATE open_tries SET lost = 0 WHERE run = ? AND call = ?', runId, callId);
+      db.run(IDLE, runId, callId);
+    });
+  }
+
   /** What the run's attempts have left, dead and alive. */
   async ofRun(runId: string): Promise<readonly LeftTry[]> {
-    await this.#making;
     return (await this.#file.transact((db) => db.all<TryRow>(OF_RUN, runId))).map(leftTry);
   }
 
-  /**
-   * The tries that the run's dead attempts had out are this session's now: those that `how` says `lost` or `known` of as if
-   * they had been its own, all others as if it had sent them.
-   */
-  take(runId: string, how: ReadonlyMap<string, 'known' | 'lost' | 'out'>): Promise<void> {
+  /** The tries that the run's dead attempts had out, as `how` says of each; whoever says so tells the ledgers. */
+  take(runId: string, how: ReadonlyMap<string, TakenAs>): Promise<void> {
     const { session } = this.#file;
     const taken = this.#change((db) => {
       for (const [callId] of how) {
-        const of = [runId, callId];
-        const left = 'SELECT root, out FROM open_tries WHERE run = ? AND call = ? AND session IS NULL';
-        const row = db.get<{ root: string; out: number }>(left, ...of);
-        if (row !== undefined) holdLeft(db, row.root, -row.out);
-        db.run('UPDATE open_tries SET session = ? WHERE run = ? AND call = ?', session, ...of);
+        const row = db.get<Counted>(`${COUNTED} AND session IS NULL`, runId, callId);
+        if (row !== undefined) takeLeft(db, row);
+        db.run('UPDATE open_tries SET session = ? WHERE run = ? AND call = ?', session, runId, callId);
       }
     });
     for (const ending of ['known', 'lost'] as const)
@@ -131,52 +155,9 @@ export class TryLog {
     });
   }
 
-  /** Before the end: what is due is made, with the lock waited for. */
-  flush(): void {
-    const due = this.#due.splice(0);
-    this.#file.transactNow((db) => makeIn(db, due));
-    for (const { made } of due) made();
+  #change(make: (db: Database) => unknown): Promise<void> {
+    return new Promise((made) => this.#file.soon(make, made));
   }
-
-  #change(make: Change['make']): Promise<void> {
-    return new Promise((made) => {
-      this.#due.push({ make, made });
-      // All of a turn in one transaction.
-      this.#making ??= new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#makeAll());
-    });
-  }
-
-  #makeNow(): void {
-    this.#makingNow = undefined;
-    if (this.#waitsForLock || this.#due.length === 0) return;
-    const due = this.#due.splice(0);
-    try {
-      // What could not be made comes first in the next transaction.
-      if (this.#file.transactNow((db) => makeIn(db, due)) === undefined) return void this.#due.unshift(...due);
-    } catch {
-      // As in #makeAll.
-    }
-    for (const { made } of due) made();
-  }
-
-  async #makeAll(): Promise<void> {
-    while (this.#due.length > 0) {
-      const due = this.#due.splice(0);
-      this.#waitsForLock = true;
-      try {
-        await this.#file.transact((db) => makeIn(db, due));
-      } catch {
-        // Where it can't be written nobody is held up: a full disk is the store's to tell.
-      }
-      this.#waitsForLock = false;
-      for (const { made } of due) made();
-    }
-    this.#making = undefined;
-  }
-}
-
-function makeIn(db: Database, changes: readonly Change[]): void {
-  for (const { make } of changes) make(db);
 }
 
 /** What a run's attempts have left, for whoever only looks: none where the file cannot be read. */
@@ -192,12 +173,13 @@ export function leftTries(path: string, runId: string): readonly LeftTry[] {
   }
 }
 
-function leftTry({ callId, datasetNo, ordinal, keyed, out, lost }: TryRow): LeftTry {
+function leftTry({ callId, datasetNo, ordinal, keyed, out, lost, ofDay }: TryRow): LeftTry {
   return {
     callId,
     place: { datasetNo, ordinal },
     credits: creditsOf(out),
     lost: creditsOf(lost),
     isKeyed: keyed === 1,
+    isOfDay: ofDay === 1,
   };
 }
