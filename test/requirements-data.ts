@@ -286,6 +286,10 @@ export const REQUIREMENTS = {
   'BUDGET-UNKNOWN-1': 'What a write in doubt may have cost is shown as unknown until somebody says what became of it.',
   'BUDGET-LOST-1':
     'What a call whose answer was lost may have cost counts as spent, unless it is sent again under its key, and is shown as unknown.',
+  'BUDGET-LOST-2':
+    'What calls have lost under their keys is held for them once they are tried again, by all limits that it was taken from.',
+  'BUDGET-SETTLED-1':
+    'A credit is settled when its record is durable, by all limits at once: a kill in between counts nothing twice.',
   'BUDGET-LEFT-1':
     'What was out when its process died is shown as unknown, until it has gone out again under its key; without one it stays so.',
   'BUDGET-LEFT-2':

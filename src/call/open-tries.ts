@@ -1,5 +1,5 @@
 import type { Budget, Owed, Permit, PermitOutcome } from '../governor/index.ts';
-import type { OpenTry, TakenAs, TryLog } from '../store/index.ts';
+import type { LeftTry, OpenTry, RecordedTry, TakenAs, TryLog } from '../store/index.ts';
 import type { Unsure } from './tries.ts';
 
 /** What a call may have cost: reserved, or lost, until that is known. */
@@ -20,9 +20,6 @@ export interface TriedRun {
   readonly rootId: string;
 }
 
-/** What the store tells of calls that were out. */
-type Recorded = ReadonlyMap<string, 'ended' | 'answered'>;
-
 /**
  * The paid calls of one attempt that are out at providers, and what such calls hold that an earlier try of theirs has reserved
  * or lost.
@@ -31,7 +28,8 @@ type Recorded = ReadonlyMap<string, 'ended' | 'answered'>;
  *
  * Invariants
  *  1. A paid call that goes out is on record before, and until what it has cost is settled or nobody will ever know.
- *  2. What a dead attempt had out without a key is lost; with one it is held for the very call, as is what was lost.
+ *  2. What a dead attempt had out without a key is lost; with one it is held for the very call, as is what it has lost, where
+ *     the call is made again.
  *  3. What is held is given out once. What nobody has asked for when the attempt ends is left as it was.
  */
 export class OpenTries {
@@ -50,23 +48,32 @@ export class OpenTries {
     this.#run = run;
   }
 
-  /** Takes up what earlier attempts have left: before anything else is bought. `recorded` tells what the store knows of these calls. */
-  async open(budget: Budget, recorded: (tries: readonly OpenTry[]) => Promise<Recorded>): Promise<void> {
+  /**
+   * Takes up what earlier attempts have left: before anything else is bought.
+   *
+   * @param recorded what the store knows of these calls; failures that are tried again not
+   */
+  async open(
+    budget: Budget,
+    recorded: (tries: readonly LeftTry[]) => Promise<ReadonlyMap<string, RecordedTry>>,
+  ): Promise<void> {
     if (this.#log === undefined) return;
     const left = await this.#log.ofRun(this.#run.id);
-    const known = await recorded(left.filter(({ credits }) => credits > 0));
+    const known = await recorded(left);
     const how = new Map<string, TakenAs>();
     for (const { callId, credits, lost, isKeyed, isOfDay } of left) {
-      const isAnswered = known.get(callId) === 'answered';
-      const isHeld = isKeyed && !isAnswered;
-      const kept = isHeld ? this.#held : this.#owed;
-      if (lost > 0) kept.set(callId, this.#bill(callId, { owed: budget.lost(lost, isOfDay), isOut: false }));
-      if (credits === 0) continue;
-      const so = known.get(callId) === 'ended' ? 'known' : isKeyed || isAnswered ? 'out' : 'lost';
-      how.set(callId, so);
-      if (so === 'known') continue;
-      const owed = budget.owe(credits);
+      const end = known.get(callId);
+      const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end !== 'failed') ? 'out' : 'lost';
+      if (credits > 0 || so === 'out' || isKeyed) how.set(callId, so);
+      const owed = credits > 0 ? budget.owe(credits) : budget.lost(lost, isOfDay);
+      if (so === 'known') {
+        // What it has cost its journal says, and what was lost without a key stays so.
+        if (credits > 0 || isKeyed) owed.settle(0);
+        continue;
+      }
       if (so === 'lost') owed.settle('unknown');
+      else owed.hold();
+      const kept = so === 'out' && end !== 'answered' ? this.#held : this.#owed;
       kept.set(callId, this.#bill(callId, { owed, isOut: so === 'out' }));
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
@@ -174,10 +181,7 @@ export class OpenTries {
   #bill(callId: string, { owed, isOut }: { readonly owed: Owed; readonly isOut: boolean }): LostTry {
     const ended = this.#ended(callId);
     return {
-      handOver: () => {
-        if (!isOut) this.#log?.again(this.#run.id, callId);
-        owed.handOver();
-      },
+      handOver: () => owed.handOver(),
       charge: (credits) => {
         if (isOut) ended.charge(credits);
         else if (credits !== 'unknown') this.#log?.found(this.#run.id, callId);

@@ -49,6 +49,8 @@ export interface Budget {
 export interface Owed {
   /** It has cost so much; 'unknown', which counts as all of it until it is known after all, where nobody can tell. */
   settle(credits: number | 'unknown'): void;
+  /** What counts as spent is asked for again: it is reserved. */
+  hold(): void;
   /** It is reserved for an operation that settles it. */
   handOver(): void;
   /** Gives back what is still reserved; harmless where nothing is. */
@@ -190,12 +192,8 @@ class CreditBudget implements Budget {
   }
 
   owe(maxCredits: number): Owed {
-    const debt: Debt = { max: microCredits(maxCredits), state: 'open', from: this, isOfPeriod: true };
-    for (const budget of this.#chain) {
-      budget.#count(-debt.max, 0);
-      budget.#owed += debt.max;
-      budget.#debts.add(debt);
-    }
+    const debt: Debt = { max: microCredits(maxCredits), state: 'paid', from: this, isOfPeriod: true };
+    this.#becomes(debt, 'open', { reserved: debt.max });
     return this.#owedAs(debt);
   }
 
@@ -246,6 +244,9 @@ class CreditBudget implements Budget {
   #owedAs(debt: Debt): Owed {
     return {
       settle: (credits) => this.#pay(debt, credits),
+      hold: () => {
+        if (debt.state === 'lost') this.#becomes(debt, 'open', { reserved: debt.max });
+      },
       handOver: () => {
         if (debt.state !== 'paid') this.#becomes(debt, 'paid', { reserved: debt.max });
       },
@@ -267,12 +268,17 @@ class CreditBudget implements Budget {
   }
 
   /** What it counts as from now on, instead of what it did. */
-  #becomes(debt: Debt, state: 'lost' | 'paid', as: Partial<Counted>): void {
+  #becomes(debt: Debt, state: Debt['state'], as: Partial<Counted>): void {
+    const { reserved = 0, settled = 0, unknown = 0 } = as;
     for (const budget of this.#chain) {
       const was = countedIn(debt, budget.#options.isPeriodic === true);
-      const { reserved = 0, settled = 0, unknown = 0 } = as;
       if (budget.#debts.delete(debt)) budget.#owed -= debt.max;
-      budget.#unknown += unknown - was.unknown;
+      if (state === 'open') {
+        budget.#debts.add(debt);
+        budget.#owed += debt.max;
+      }
+      // What other processes have lost of a limit that is shared is not among what this one knows of.
+      budget.#unknown = Math.max(0, budget.#unknown + unknown - was.unknown);
       budget.#count(was.reserved - reserved, settled - was.settled);
     }
     debt.state = state;

@@ -9,7 +9,7 @@ import {
   startersOf,
 } from '../call/index.ts';
 import type { Budget } from '../governor/index.ts';
-import { type RunRecord, recordedTries } from '../store/index.ts';
+import { type RecordedTry, type RunRecord, recordedTries } from '../store/index.ts';
 import { type AttemptContext, isReplay, type RunDeps } from './attempt-context.ts';
 import { Boundaries } from './boundary.ts';
 import { ParkedRows } from './parked.ts';
@@ -47,7 +47,13 @@ export async function openState(
   const source = await SourceRuns.open(store, run);
   const budget = await deps.budgets.open(store, run);
   const tries = new OpenTries(deps.calls.tryLog, { id: run.id, rootId: run.rootRunId });
-  if (run.attempt > 1) await tries.open(budget.budget, (left) => recordedTries(store.calls, run.no, left));
+  if (run.attempt > 1)
+    await tries.open(budget.budget, async (left) => {
+      const recorded = await recordedTries(store.calls, run.no, left);
+      const isAgain = ([, end]: readonly [string, RecordedTry]): boolean =>
+        end === 'failed' && options.retryFailed === true;
+      return new Map([...recorded].filter((each) => !isAgain(each)));
+    });
   journal.owe((callId, tools) => tries.billOf(callId) ?? owedFor(deps, budget.budget, tools));
   const relatives = await Relatives.open(store, run);
   const recorded = await recordedWrites(deps, { run, options, relatives });

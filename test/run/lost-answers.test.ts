@@ -1,15 +1,23 @@
 import { describe, expect } from 'vitest';
-import { runReport } from '../../src/report/index.ts';
+import { errorsReport, runReport } from '../../src/report/index.ts';
 import { defineTool } from '../../src/sdk/index.ts';
-import { existingRun, reportSource, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import {
+  existingRun,
+  reportSource,
+  resolveOperation,
+  resumeOptions,
+  type Workspace,
+} from '../../src/workspace/index.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows } from '../harness/tools.ts';
-import { attempt, runPlay, testWorkspace } from '../harness/workspace.ts';
+import { attempt, openTest, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const ROWS = inputRows(16);
 const KEYED = { idempotency: { header: 'Idempotency-Key' } };
 const order = (maxCredits: number) => ({ input: { rows: 200 }, maxCredits });
+
+const configOf = (config: object) => ({ 'callsheet.config.json': JSON.stringify(config) });
 
 async function shown(workspace: Workspace, runId: string) {
   const { credits } = await runReport(reportSource(workspace), await existingRun(workspace, runId));
@@ -58,6 +66,82 @@ describe('answers that are lost', () => {
     expect(await shown(workspace, run.id)).toMatchObject({ settled: 20, unknown: 0 });
     expect(new Set(sent.map(({ operationKey }) => operationKey)).size).toBe(20);
   });
+
+  for (const [how, limits] of [
+    ['the run', { maxCredits: 12 }],
+    ['the day', { creditsPerDay: 12 }],
+  ] as const)
+    verifies(
+      'BUDGET-LOST-2',
+      `are held for their calls by the limit of ${how}: tried again under a key they need no more`,
+      async () => {
+        const { maxCredits, creditsPerDay } = limits as { maxCredits?: number; creditsPerDay?: number };
+        const config = creditsPerDay === undefined ? {} : { creditsPerDay };
+        for (const isBatched of [false, true]) {
+          let isLost = true;
+          // The first to go out are lost, so that all the limit is used up by then.
+          const lose = (): void => {
+            if (isLost) throw endsAs('ambiguous');
+          };
+          const parts = { maxTries: 1, ...KEYED };
+          const single = countedTool(parts, ({ n }) => {
+            lose();
+            return n;
+          });
+          const batched = batchedTool({ ...parts, maxSize: 4 }, (inputs) => {
+            lose();
+            return inputs.map(({ n }) => n);
+          });
+          const { tool } = isBatched ? batched : single;
+          const dir = testFolder(configOf(config));
+          const workspace = await openTest(dir, { tools: [tool] });
+          const { run } = await runPlay(workspace, ROWS, { input: { rows: 12 }, maxCredits });
+          expect(await shown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 12 });
+          isLost = false;
+          // In a process that has not seen the provider fail.
+          await retryFailed(await openTest(dir, { tools: [tool] }), run.id);
+          expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 0 });
+          expect(new Set([...single.sent, ...batched.sent].map(({ operationKey }) => operationKey)).size).toBe(
+            isBatched ? 3 : 12,
+          );
+        }
+      },
+    );
+
+  verifies(
+    ['BUDGET-LOST-1', 'BUDGET-UNKNOWN-1'],
+    'of writes count as spent until somebody says that they were not done',
+    async () => {
+      let isLost = true;
+      const { tool, sent } = countedTool({ effect: 'write' }, ({ n }) => {
+        if (isLost && n < 8) throw endsAs('ambiguous');
+        return n;
+      });
+      for (const config of [{}, { creditsPerDay: 20 }]) {
+        isLost = true;
+        sent.length = 0;
+        const workspace = await testWorkspace({ tools: [tool], files: configOf(config) });
+        const { run, code } = await runPlay(workspace, ROWS, order(20));
+        expect([code, sent.length, await shown(workspace, run.id)]).toMatchObject([
+          'OUT_OF_CREDITS',
+          20,
+          { settled: 12, unknown: 8 },
+        ]);
+        isLost = false;
+        expect((await retryFailed(workspace, run.id)).code).toBe('OUT_OF_CREDITS');
+        expect(sent.length).toBe(20);
+        const [one, two] = (await errorsReport(reportSource(workspace), await existingRun(workspace, run.id))).inDoubt;
+        const say = async (call = '', as: 'done' | 'notDone' = 'done') =>
+          resolveOperation(workspace, await existingRun(workspace, run.id), { call, as, data: 1 });
+        await say(one?.call, 'notDone');
+        await say(two?.call, 'done');
+        expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 6 });
+        expect((await retryFailed(workspace, run.id)).code).toBe('OUT_OF_CREDITS');
+        // What was not done is, in its place or another's; what was done costs what it costs.
+        expect([sent.length, await shown(workspace, run.id)]).toMatchObject([21, { settled: 14, unknown: 6 }]);
+      }
+    },
+  );
 
   verifies(['BUDGET-LOST-1', 'BUDGET-LEFT-1'], 'are unknown also where the next try is refused', async () => {
     for (const parts of [{}, KEYED]) {

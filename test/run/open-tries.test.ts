@@ -12,6 +12,8 @@ import { verifies } from '../requirements.ts';
 
 const ROWS = inputRows(8, "if (globalThis.callsheetEndsEarly) throw new Error('early');");
 const KEYED = { idempotency: { header: 'Idempotency-Key' } };
+const WRITE = { effect: 'write' } as const;
+const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
 
 async function shown(workspace: Workspace, runId: string) {
   const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
@@ -90,13 +92,16 @@ describe('calls that were out when their process was killed', () => {
     const tries = [...paid, ...failed, 'other'].map((callId) => ({
       ...{ callId, place: { datasetNo: 1, ordinal: 1 }, credits: 1, isKeyed: true },
     }));
-    expect(await recordedTries(calls, run.no, tries)).toEqual(new Map(paid.map((callId) => [callId, 'answered'])));
+    expect(await recordedTries(calls, run.no, tries)).toEqual(
+      new Map([...paid.map((callId) => [callId, 'answered'] as const), [failed[0] ?? '', 'failed']]),
+    );
   });
 
   verifies('BUDGET-LEFT-2', 'never take a run over its limit: with a key all of it is used', async () => {
     for (const [parts, limit] of [
       [KEYED, 20],
       [{}, 25],
+      [WRITE, 25],
     ] as const) {
       const provider = slowProvider(parts);
       const order = { input: { rows: 100 }, maxCredits: limit };
@@ -132,16 +137,17 @@ describe('calls that were out when their process was killed', () => {
     for (const [parts, others, own] of [
       [KEYED, 12, 18],
       [{}, 12, 10],
+      [WRITE, 12, 10],
     ] as const) {
       const provider = slowProvider(parts);
       const order = { input: { rows: 18 }, config: { creditsPerDay: 30 } };
       const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
       provider.answer();
-      const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
       const other = await runPlay(later, FRESH, { input: { rows: 100 } });
       expect([other.code, (await shown(later, other.run.id)).settled]).toEqual(['OUT_OF_CREDITS', others]);
       const resumed = await attempt(later, runId);
-      expect(resumed.code).toBe(own === 18 ? undefined : 'OUT_OF_CREDITS');
+      // Rows of writes in doubt fail, without a credit.
+      expect(resumed.code).toBe(own === 18 || parts === WRITE ? undefined : 'OUT_OF_CREDITS');
       expect([(await shown(later, runId)).settled, provider.charged()]).toEqual([own, 30]);
     }
   });
@@ -156,9 +162,32 @@ describe('calls that were out when their process was killed', () => {
     expect(ended.code).toBe('PLAY_THREW');
     expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
     provider.answer();
-    const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
     const other = await runPlay(later, FRESH, { input: { rows: 100 } });
     expect([other.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 30]);
+  });
+});
+
+describe('answers that were recorded and not settled when their process was killed', () => {
+  verifies(['BUDGET-SETTLED-1', 'BUDGET-DAY-1'], 'count once for the day, whoever else spends of it', async () => {
+    for (const parts of [KEYED, {}, WRITE]) {
+      const { tool, sent } = countedTool(parts, ({ n }) => n);
+      const dir = testFolder({ 'callsheet.config.json': JSON.stringify({ creditsPerDay: 40 }) });
+      const now = await openTest(dir, { tools: [tool] });
+      const run = await queued(now, ROWS, { input: { rows: 8 } });
+      await crash(now, run.id, (write) => write.kind === 'call');
+      diedInRates(now.paths.rates);
+      expect(await now.store.calls.unsettledReceipts(run.no)).toHaveLength(8);
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      expect(await shown(later, run.id)).toEqual({ settled: 0, unknown: 8 });
+      // Held for their run, whoever asks first.
+      const other = await runPlay(later, FRESH, { input: { rows: 100 } });
+      expect([other.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
+      expect((await attempt(later, run.id)).result).toBe(8);
+      expect([await shown(later, run.id), sent.length]).toEqual([{ settled: 8, unknown: 0 }, 40]);
+      // Nothing of it is counted twice, nor given back.
+      const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 1 } });
+      expect([third.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
+    }
   });
 });
 

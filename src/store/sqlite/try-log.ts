@@ -37,7 +37,7 @@ const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, 
   FROM open_tries WHERE run = ?`;
 const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
 
-/** What becomes of what a run's dead attempts had out: `known` elsewhere, `lost`, or `out` still, now this session's. */
+/** What becomes of what a run's attempts have left: `known` elsewhere, `lost`, or `out` (again), now this session's. */
 export type TakenAs = 'known' | 'lost' | 'out';
 
 /**
@@ -89,19 +89,13 @@ export class TryLog {
     return this.#change((db) => {
       for (const callId of callIds) {
         const of = [runId, callId, session];
-        if (how === 'lost') db.run(`UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${own}`, ...of);
+        if (how === 'lost')
+          db.run(`UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${own} AND out > 0`, ...of);
         // Under its key it has been charged once, whatever became of the tries before.
         else if (db.run(`DELETE FROM open_tries ${own} AND (keyed = 1 OR lost = 0)`, ...of) === 0)
           db.run(`UPDATE open_tries SET out = 0 ${own}`, ...of);
       }
     });
-  }
-
-  /** What was lost of it is out again, under its key. */
-  again(runId: string, callId: string): void {
-    const { session } = this.#file;
-    const out = 'UPDATE open_tries SET out = out + lost, lost = 0, session = ? WHERE run = ? AND call = ?';
-    void this.#change((db) => db.run(out, session, runId, callId));
   }
 
   /** What was lost of it is known now; whoever says so has told the ledgers. */
@@ -128,14 +122,16 @@ export class TryLog {
     return (await this.#file.transact((db) => db.all<TryRow>(OF_RUN, runId))).map(leftTry);
   }
 
-  /** The tries that the run's dead attempts had out, as `how` says of each; whoever says so tells the ledgers. */
+  /** What the run's attempts have left, as `how` says of each; whoever says so tells the ledgers. */
   take(runId: string, how: ReadonlyMap<string, TakenAs>): Promise<void> {
     const { session } = this.#file;
     const taken = this.#change((db) => {
-      for (const [callId] of how) {
+      for (const [callId, so] of how) {
         const row = db.get<Counted>(`${COUNTED} AND session IS NULL`, runId, callId);
         if (row !== undefined) takeLeft(db, row);
         db.run('UPDATE open_tries SET session = ? WHERE run = ? AND call = ?', session, runId, callId);
+        const again = 'UPDATE open_tries SET out = out + lost, lost = 0 WHERE run = ? AND call = ? AND out = 0';
+        if (so === 'out') db.run(again, runId, callId);
       }
     });
     for (const ending of ['known', 'lost'] as const)
