@@ -160,6 +160,8 @@ export const REQUIREMENTS = {
   'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
   'RETRY-CURSOR-2': 'A retry cursor is given to one call only, and a call that is answered at once writes none.',
   'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 10.',
+  'RETRY-BUDGET-2':
+    'What a provider refuses for now draws on the tries of its call alone: while a limit is learnt no row fails for what others were refused.',
   'RETRY-SECRET-1': 'A 401 or 403 reads the source of the secret again once and tries again if it changed.',
   'RESCUE-1': 'A paid answer that the store cannot take goes to the rescue file and is imported at the next start.',
   'RESCUE-2':
@@ -605,6 +607,10 @@ export const REQUIREMENTS = {
     'Calls of a pilot that all failed tell a plan neither what they cost nor how rows go on; it says so.',
   'WHY-UNFINISHED-1':
     'why says of a row without a result what it waits for, or why it has not run, and what goes on with it.',
+  'CLI-ERRORS-3': 'runs errors has at most 20 groups of one code in a dataset, and one of all its other messages.',
+  'WHY-UNKNOWN-1':
+    'why <run> lists the calls whose cost nobody knows, each with the most that it may be and the reason.',
+  'DATASET-NAME-1': 'Every command names a dataset, that of an inline child too, as the others take it.',
   'ERRORS-SAID-1':
     'Where a provider refuses a request, runs errors and why show its words, and what to mend comes first.',
   'LIVE-PARKED-1': 'Rows that come back from waiting make no rate negative and no time left wrong.',

@@ -90,8 +90,8 @@ export function paidCalls(
   tool: CatalogueTool,
   calls: readonly Pick<OpenTry, 'callId' | 'place'>[],
 ): readonly OpenTry[] {
-  const { maxCredits: credits, sendsIdempotencyKey: isKeyed } = tool;
-  return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, credits, isKeyed }));
+  const { id, maxCredits: credits, sendsIdempotencyKey: isKeyed } = tool;
+  return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, tool: id, credits, isKeyed }));
 }
 
 /** How cargo of one kind is delivered. */
@@ -255,7 +255,7 @@ export async function failedTry<Of extends Cargo>(
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries: tool.maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
-  if (decision.counts && !run.retries.take()) return delivered;
+  if (decision.draws && !run.retries.take()) return delivered;
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;

@@ -19,7 +19,7 @@ verifies(
       ['first', false],
       ['second', true],
     ] as const) {
-      const call = { callId, place: { datasetNo: 0, ordinal: 0 }, credits: 1, isKeyed: true };
+      const call = { callId, place: { datasetNo: 0, ordinal: 0 }, tool: 'acme.find', credits: 1, isKeyed: true };
       const tracked = tries.track(permit, [call], isReserved);
       await tracked?.announced(undefined);
       tracked?.release();

@@ -29,6 +29,16 @@ describe('whether an ending may be tried again', () => {
     },
   );
 
+  verifies(
+    'RETRY-BUDGET-2',
+    'a refusal for now draws on the tries of its call, and not on the retries of its run',
+    () => {
+      expect(retryDecision('deferred', so())).toMatchObject({ counts: true, draws: false });
+      for (const ending of ['notDispatched', 'ambiguous'] as const)
+        expect(retryDecision(ending, so())).toMatchObject({ counts: true, draws: true });
+    },
+  );
+
   it('waits for the gate of the account after a deferral, and backs off after anything else', () => {
     expect(retryDecision('deferred', so())).toMatchObject({ waits: 'gate' });
     expect(retryDecision('notDispatched', so())).toMatchObject({ waits: 'backoff' });
@@ -52,6 +62,7 @@ describe('whether an ending may be tried again', () => {
     expect(retryDecision('inProgress', so({ tries: 99 }))).toEqual({
       retry: true,
       counts: false,
+      draws: false,
       waits: 'backoff',
     });
   });

@@ -12,8 +12,8 @@ export interface TriesSoFar {
 
 export type RetryDecision =
   | { readonly retry: false }
-  /** `counts`: draws on the tries. */
-  | { readonly retry: true; readonly counts: boolean; readonly waits: 'gate' | 'backoff' };
+  /** `counts`: draws on the tries of the call; `draws`: on the retries of the run, too. */
+  | { readonly retry: true; readonly counts: boolean; readonly draws: boolean; readonly waits: 'gate' | 'backoff' };
 
 const STOP: RetryDecision = { retry: false };
 
@@ -37,10 +37,10 @@ export function provesUndone({ ending, status }: Pick<Failure, 'ending' | 'statu
 export function retryDecision(ending: Exclude<Ending, 'answered'>, so: TriesSoFar): RetryDecision {
   if (ending === 'rejected') return STOP;
   // The first request is still at work: asking again under its key is waiting, not another try.
-  if (ending === 'inProgress') return { retry: true, counts: false, waits: 'backoff' };
+  if (ending === 'inProgress') return { retry: true, counts: false, draws: false, waits: 'backoff' };
   if (so.tries >= so.maxTries) return STOP;
-  if (ending === 'deferred') return { retry: true, counts: true, waits: 'gate' };
-  if (ending === 'notDispatched') return { retry: true, counts: true, waits: 'backoff' };
-  const repeatable = so.effect !== 'write' || so.keyed;
-  return repeatable ? { retry: true, counts: true, waits: 'backoff' } : STOP;
+  // How often a provider is asked that refuses is the account's pace to decide, not how much of the run it has refused.
+  if (ending === 'deferred') return { retry: true, counts: true, draws: false, waits: 'gate' };
+  const repeatable = ending === 'notDispatched' || so.effect !== 'write' || so.keyed;
+  return repeatable ? { retry: true, counts: true, draws: true, waits: 'backoff' } : STOP;
 }

@@ -16,7 +16,9 @@ export function planLines(plan: PlanJson): string[] {
     );
     lines.push(...tableLines(['  leg', 'tool', 'new', 'receipts', 'skipped', 'blocked', 'credits'], rows));
   }
-  lines.push(`credits: ${creditsText(plan.credits)} (least – expected – most)`);
+  // Without an end to follow it to there is no most.
+  const more = plan.isWhole ? '' : ' or more';
+  lines.push(`credits: ${creditsText(plan.credits)}${more} (least – expected – most)`);
   const { atDeclaredLimits, isDeclared } = plan.seconds;
   lines.push(`time at the declared limits: ${isDeclared ? shownSeconds(atDeclaredLimits) : 'none declared'}`);
   lines.push(...plan.notes.map((note) => `note: ${note}`));

@@ -28,7 +28,9 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
   lines.push(`  calls    ${callsText(calls)}`);
   const limit = credits.limit === null ? '' : ` of ${shownNumber(credits.limit)}`;
   const unknown =
-    credits.unknown > 0 ? `, and up to ${shownNumber(credits.unknown)} more by what was begun and is not settled` : '';
+    credits.unknown > 0
+      ? `, and up to ${shownNumber(credits.unknown)} more by what was begun and is not settled (callsheet why ${run.id})`
+      : '';
   lines.push(`  credits  ${shownNumber(credits.settled)}${limit}${inNoCellText(report)}${unknown}`);
   if (calls.live === 0 && calls.receipt > 0) lines.push('  Bought nothing: every answer came from receipts.');
   if (report.inDoubt > 0) lines.push(`  doubts   ${doubtsText(report.inDoubt)}`);

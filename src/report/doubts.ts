@@ -1,3 +1,4 @@
+import { frameName } from '../dataset/index.ts';
 import type { Place } from '../scope/index.ts';
 import {
   type CallEntry,
@@ -36,6 +37,23 @@ export interface AnsweredLateJson extends DoubtJson {
 
 const SHOWN_OPERATIONS = 10_000;
 
+/**
+ * Why nobody knows what a call has cost: a write in doubt; an answer that was lost; a request that was out when its process
+ * died; an answer, or the start of a job, that was recorded and not settled.
+ */
+export type UnknownWhy = 'in_doubt' | 'answer_lost' | 'out' | 'not_settled';
+
+/** A call that may have been charged, and whose credits are not settled. */
+export interface UnknownCall {
+  readonly callId: string;
+  readonly tool: string;
+  /** Null where only its answer is known. */
+  readonly place: Place | null;
+  /** The most that it may have cost. */
+  readonly credits: number;
+  readonly why: UnknownWhy;
+}
+
 export interface Doubts {
   readonly operations: readonly DoubtJson[];
   readonly answeredLate: readonly AnsweredLateJson[];
@@ -43,8 +61,8 @@ export interface Doubts {
   readonly sites: ReadonlySet<string>;
   /** Calls of which somebody has said what became of them. */
   readonly resolved: ReadonlySet<string>;
-  /** The most that calls may have cost that are in doubt, or were bought or begun, and are not settled. */
-  readonly credits: ReadonlyMap<string, number>;
+  /** Calls that are in doubt, or were bought or begun, and are not settled: each once. */
+  readonly unsettled: readonly UnknownCall[];
 }
 
 /** A place in the play and its data. */
@@ -94,13 +112,7 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
     })),
     sites: new Set(inDoubt.map(siteOf)),
     resolved: new Set(operations.filter(isResolved).map(({ callId }) => callId)),
-    // A call counts once: a job whose end cannot be read has the receipt of its start, too.
-    credits: new Map(
-      [...open, ...receipts.filter((receipt) => isUnaccounted(receipt, status))].map(({ callId, tool }) => [
-        callId,
-        source.maxCreditsOf(tool),
-      ]),
-    ),
+    unsettled: unsettledOf(source, { inDoubt: open, bought: receipts.filter((each) => isUnaccounted(each, status)) }),
   };
 }
 
@@ -115,6 +127,19 @@ function isAnswer({ tool }: StoredReceipt): boolean {
  */
 function isUnaccounted(receipt: StoredReceipt, status: ShownStatus): boolean {
   return status !== 'running' && (status !== 'completed' || !isAnswer(receipt));
+}
+
+/** A call counts once: a job whose end cannot be read has the receipt of its start, too. */
+function unsettledOf(
+  { maxCreditsOf }: ReportSource,
+  { inDoubt, bought }: { readonly inDoubt: readonly Operation[]; readonly bought: readonly StoredReceipt[] },
+): readonly UnknownCall[] {
+  const calls = new Map<string, UnknownCall>();
+  for (const { callId, tool } of bought)
+    calls.set(callId, { callId, tool, place: null, credits: maxCreditsOf(tool), why: 'not_settled' });
+  for (const { callId, tool, place } of inDoubt)
+    calls.set(callId, { callId, tool, place, credits: maxCreditsOf(tool), why: 'in_doubt' });
+  return [...calls.values()].filter(({ credits }) => credits > 0);
 }
 
 function isResolved({ state }: Operation): boolean {
@@ -133,7 +158,7 @@ async function framesByNumber(
   operations: readonly Operation[],
 ): Promise<ReadonlyMap<number, string>> {
   if (operations.length === 0) return new Map();
-  return new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frame.key]));
+  return new Map((await source.datasets.frames(run.no)).map((frame) => [frame.datasetNo, frameName(frame)]));
 }
 
 function operationJson(

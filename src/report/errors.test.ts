@@ -8,7 +8,7 @@ import type { ReportSource } from './reads.ts';
 function source(errors: readonly object[]): ReportSource {
   const rows = errors.map((error, ordinal) => ({ ordinal, error: JSON.stringify(error) }) as RowRecord);
   return {
-    datasets: { frames: async () => [{ datasetNo: 1, key: 'people' }] },
+    datasets: { frames: async () => [{ datasetNo: 1, key: 'people', playPath: '[]' }] },
     report: {
       operationsOfRun: async () => [],
       failedRows: async (_run: number, _no: number, { afterOrdinal, limit }: { afterOrdinal: number; limit: number }) =>
@@ -26,6 +26,19 @@ const run = { id: 'run_1', no: 1, error: null, status: 'completed' } as unknown 
 describe('failed rows', () => {
   const told = async (...errors: object[]) =>
     (await errorsReport(source(errors.map((error) => ({ column: 'email', row: 'x', ...error }))), run)).groups;
+
+  verifies('CLI-ERRORS-3', 'are a few groups, however many messages there are', async () => {
+    const names = Array.from({ length: 60 }, (_, n) => String.fromCharCode(97 + (n % 26)).repeat(1 + n / 26));
+    const groups = await told(
+      ...names.flatMap((name) => [{ code: 'PLAY_THREW', message: `no luck with ${name}` }]),
+      { code: 'TOOL_THREW', message: 'another' },
+      { code: 'PLAY_THREW', message: 'no luck with b' },
+    );
+    expect(groups).toHaveLength(22);
+    expect(groups[0]).toMatchObject({ code: 'PLAY_THREW', message: '(other messages)', count: 40 });
+    expect(groups[0]?.samples).toHaveLength(5);
+    expect(groups.find(({ message }) => message === 'no luck with b')?.count).toBe(2);
+  });
 
   verifies('CLI-ERRORS-2', 'of limits and money come with the command that mends them', async () => {
     const exhausted = (retryAt: string) => ({

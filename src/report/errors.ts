@@ -1,4 +1,4 @@
-import type { RowError } from '../dataset/index.ts';
+import { frameName, type RowError } from '../dataset/index.ts';
 import { toJson } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { type AnsweredLateJson, type DoubtJson, doubtsOf } from './doubts.ts';
@@ -39,6 +39,9 @@ export interface ErrorsJson {
 
 const PAGE = 1000;
 const SAMPLES = 5;
+/** So many messages of one code in a dataset have a group of their own: errors that authors throw may each say something else. */
+const MESSAGES = 20;
+const OTHERS = '(other messages)';
 
 /** Failed rows grouped by code and normalised message, the largest group first, with what mends each. */
 export async function errorsReport(source: ReportSource, run: RunRecord): Promise<ErrorsJson> {
@@ -47,7 +50,7 @@ export async function errorsReport(source: ReportSource, run: RunRecord): Promis
   for (const frame of await framesOf(source, run)) {
     for await (const error of failures(source, run, frame.datasetNo)) {
       failedRows++;
-      addTo(groups, frame.key, error);
+      addTo(groups, frameName(frame), error);
     }
   }
   const { operations: inDoubt, answeredLate } = await doubtsOf(source, run);
@@ -91,8 +94,12 @@ async function* failures(source: ReportSource, run: RunRecord, datasetNo: number
 }
 
 function addTo(groups: Map<string, MutableGroup>, dataset: string, error: RowError): void {
-  const message = normalised(error.message);
-  const id = `${dataset}|${error.code}|${message}`;
+  const own = normalised(error.message);
+  const idOf = (message: string): string => `${dataset}|${error.code}|${message}`;
+  const isNew = !groups.has(idOf(own));
+  const alike = isNew ? [...groups.values()].filter((one) => one.dataset === dataset && one.code === error.code) : [];
+  const message = alike.length < MESSAGES ? own : OTHERS;
+  const id = idOf(message);
   let group = groups.get(id);
   if (group === undefined) {
     group = {

@@ -1,3 +1,4 @@
+import { frameName } from '../dataset/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
@@ -28,7 +29,7 @@ export async function* eventsOf(
   for (let afterSeq = asked.afterSeq ?? 0; ; ) {
     const page = await source.report.events(run.no, { afterSeq, limit: PAGE, type: asked.type });
     const unknown = page.some(({ datasetNo }) => datasetNo !== null && datasetNo > 0 && !keys.has(datasetNo));
-    if (unknown) for (const frame of await source.datasets.frames(run.no)) keys.set(frame.datasetNo, frame.key);
+    if (unknown) for (const frame of await source.datasets.frames(run.no)) keys.set(frame.datasetNo, frameName(frame));
     for (const event of page) {
       const { seq, type, level, message, datasetNo, ordinal, data } = event;
       yield {

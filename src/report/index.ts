@@ -36,6 +36,7 @@ export {
   type ToolCallsJson,
 } from './show.ts';
 export { type PhaseJson, TIMINGS_EVENT, type TimingsJson, timingsOf } from './timings.ts';
+export type { UnknownCallJson, UnknownJson } from './unknown-credits.ts';
 export type { OpenWaitJson, WaitingJson } from './waiting.ts';
 export { type WhyJson, whyRow } from './why.ts';
 export { type CallJson, type WhyRunJson, whyRun } from './why-run.ts';

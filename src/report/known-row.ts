@@ -1,3 +1,4 @@
+import { frameName } from '../dataset/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { framesOf, readerOf } from './frames.ts';
@@ -16,7 +17,7 @@ export async function knownRow(source: ReportSource, run: RunRecord, text: strin
     const row = ordinal === undefined ? undefined : await reader.row(ordinal);
     if (row !== undefined) return row.key;
   }
-  const datasets = frames.map((frame) => frame.key);
+  const datasets = frames.map(frameName);
   throw new CallsheetError('ROW_NOT_FOUND', `No dataset of ${run.id} (${datasets.join(', ')}) has a row '${text}'.`, {
     details: { runId: run.id, row: text, datasets },
     next: [`callsheet runs show ${run.id}`, `callsheet why ${run.id} --row '#1'`],

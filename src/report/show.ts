@@ -8,7 +8,7 @@ import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
 import { optionsOf, type RunJson, rounded, runJson, type ShownStatus, statusIn } from './run-json.ts';
-import { unknownCredits } from './unknown-credits.ts';
+import { creditsOf, unknownCalls } from './unknown-credits.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
 
 export interface DatasetJson {
@@ -79,7 +79,7 @@ export interface RunReport {
     readonly outsideColumns: number;
     /**
      * What may have been spent and is not settled: by writes in doubt, by calls whose answers were lost and, once nobody works
-     * on the run, by all that it began.
+     * on the run, by all that it began. `why <run>` lists them.
      */
     readonly unknown: number;
     readonly limit: number | null;
@@ -113,7 +113,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     Object.values(byTool).reduce((total, calls) => total + pick(calls), 0);
   const failed = datasets.reduce((total, dataset) => total + dataset.failed, 0);
   const doubts = await doubtsOf(source, run);
-  const unknown = await unknownCredits(source, run, doubts);
+  const unknown = await unknownCalls(source, run, doubts);
   const waiting = await waitingOf(source, run, doubts);
   const { outsideRows, outsideColumns } = creditPlaces(totals, columnNamesOf(frames));
   return {
@@ -136,7 +136,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
       settled: rounded(sum((calls) => calls.credits)),
       outsideRows,
       outsideColumns,
-      unknown: rounded(unknown),
+      unknown: creditsOf(unknown),
       limit: live === undefined ? limitOf(run) : live.limit,
     },
     inDoubt: doubts.operations.length,
@@ -144,7 +144,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     children: (await source.runs.childrenOf(run.id)).map((child) => childJson(source, child)),
     accounts: statusIn(source, run) === 'running' ? await publishedAccounts(source, run) : [],
     next: nextCommands(run, statusIn(source, run), {
-      datasets: frames.map((frame) => frame.key),
+      datasets: frames.map(frameName),
       failed,
       inDoubt: doubts.operations.length,
       waiting,

@@ -8,6 +8,7 @@ import { framesOf } from './frames.ts';
 import { shellWord } from './next.ts';
 import type { ReportSource } from './reads.ts';
 import { rounded } from './run-json.ts';
+import { type UnknownJson, unknownJson } from './unknown-credits.ts';
 
 /** A call that no cell shows, like an attempt at one. */
 export interface CallJson extends AttemptJson {
@@ -28,6 +29,8 @@ export interface WhyRunJson {
   readonly total: number;
   /** Those outside rows first, the oldest answer first. */
   readonly calls: readonly CallJson[];
+  /** Calls that may have been charged and are not settled, those of cells included: they are no part of `credits`. */
+  readonly unknown: UnknownJson;
   /** What the next page begins after; null on the last one. */
   readonly nextCursor: string | null;
   /** Hash of the code that the run has now. */
@@ -63,6 +66,7 @@ export async function whyRun(
     credits: { settled: rounded(totals.reduce((sum, { credits }) => sum + credits, 0)), ...places },
     total: totals.filter((one) => isInNoCell(one, columns)).reduce((sum, { calls }) => sum + calls, 0),
     calls: shown.map((call) => callJson(call, names)),
+    unknown: await unknownJson(source, run, names),
     nextCursor: found.length > page.limit && last !== undefined ? positionOf(last).join(':') : null,
     codeVersion: run.artifact,
     next: await nextOf(source, run, frames),

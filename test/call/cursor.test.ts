@@ -135,6 +135,26 @@ describe('retries', () => {
   });
 });
 
+describe('calls that are refused for now', () => {
+  verifies('RETRY-BUDGET-2', 'go out again however many of the run are', async () => {
+    const refused = new Set<number>();
+    const { tool, sent } = countedTool({ limits: { concurrency: 1 } }, ({ n }) => {
+      // Each once, and never for long.
+      if (refused.has(n) || sent.length % 3 === 0) return n;
+      refused.add(n);
+      throw endsAs('deferred', { retryAfterMs: 10 });
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], clock: fastClock(100) });
+    const { result } = await runPlay(
+      workspace,
+      `async (ctx) => (await Promise.all(Array.from({ length: 20 }, (_, n) =>
+        ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n } })))).length`,
+    );
+    expect(refused.size).toBeGreaterThan(10);
+    expect([result, sent.length]).toEqual([20, 20 + refused.size]);
+  });
+});
+
 describe('a credential that is refused', () => {
   async function refusing(rotates: boolean, calls: number) {
     const dir = testFolder({ '.env': 'ACME_KEY=old-key-123\n' });

@@ -15,11 +15,29 @@ export default definePlay('beside', async (ctx, input: { csv: string }) => {
 });
 `;
 
+const LOST = `import { definePlay } from 'callsheet';
+export default definePlay('lost', async (ctx) => {
+  const rows = await ctx.dataset('rows', [{ n: 1 }, { n: 2 }, { n: 3 }]).withColumn('answer', async (row, ctx) =>
+    (await ctx.tools.execute({ id: 'ask', tool: 'lost.lookup', input: { n: row.n } })).data,
+  ).run({ key: 'n' });
+  return { rows };
+});
+`;
+const LOST_TOOL = `import { defineTool } from 'callsheet';
+export const lost = defineTool<{ n: number }>({
+  id: 'lost.lookup', effect: 'read', input: { type: 'object' }, cost: { credits: 3 }, maxTries: 1,
+  run: ({ n }) => {
+    if (n === 2) return n;
+    throw Object.assign(new Error('reset'), { endsAs: 'ambiguous' });
+  },
+});
+`;
+
 let dir = '';
 let id = '';
 const env = { PAID_KEY: 'k' };
 beforeAll(async () => {
-  dir = newFolder({ ...FILES, 'beside.play.ts': PLAY });
+  dir = newFolder({ ...FILES, 'beside.play.ts': PLAY, 'lost.play.ts': LOST, 'tools/lost.ts': LOST_TOOL });
   const ran = await typed(dir, ['run', 'beside.play.ts', '--csv', 'rows.csv', '--yes', '--json'], { env });
   id = documentOf<{ run: { id: string } }>(ran).run.id;
 }, 30_000);
@@ -73,6 +91,25 @@ describe('credits that are in no cell', () => {
       credits: { written: 0, elsewhere: 6, inNoCell: 6 },
       next: [`callsheet why ${id}`],
     });
+  });
+
+  verifies('WHY-UNKNOWN-1', 'are told call by call where nobody knows whether they were charged', async () => {
+    const ran = await typed(dir, ['run', 'lost.play.ts', '--yes', '--json'], { env });
+    const lost = documentOf<{ run: { id: string } }>(ran).run.id;
+    const { stdout } = await typed(dir, ['why', lost]);
+    const line = (row: string) => String.raw`  rows #${row}, lost\.lookup \S+: up to 3 credits, its answer was lost\n`;
+    expect(stdout).toMatch(
+      new RegExp(`up to 6 credits more, by 2 calls whose cost is not known\n${line('1')}${line('3')}code `),
+    );
+    const { unknown } = documentOf<{ unknown: object }>(await typed(dir, ['why', lost, '--json']));
+    expect(unknown).toMatchObject({
+      credits: 6,
+      total: 2,
+      calls: [{ tool: 'lost.lookup', dataset: 'rows', row: '#1', credits: 3, why: 'answer_lost' }, { row: '#3' }],
+    });
+    expect((await typed(dir, ['runs', 'show', lost])).stdout).toContain(
+      `, and up to 6 more by what was begun and is not settled (callsheet why ${lost})\n`,
+    );
   });
 
   verifies('WHY-OUTSIDE-1', 'are none where every call was made for a cell', async () => {

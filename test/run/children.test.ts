@@ -16,7 +16,7 @@ const CALL = `(ctx, n) => ctx.tools.execute({ id: 'x', tool: 'acme.find', input:
 
 describe('a child in the same run', () => {
   verifies(
-    ['CHILD-INLINE-1', 'CHILD-NAMED-1'],
+    ['CHILD-INLINE-1', 'CHILD-NAMED-1', 'DATASET-NAME-1'],
     'has a place of its own, and what it does counts for the run',
     async () => {
       const { tool, sent } = countedTool();
@@ -58,6 +58,9 @@ describe('a child in the same run', () => {
         ['one:inner/rows', 2],
         ['two:inner/rows', 2],
       ]);
+      expect(report.next).toEqual(
+        report.datasets.map(({ key }) => `callsheet runs export ${run.id} --dataset ${key} -o out.csv`),
+      );
       expect([report.credits.settled, report.calls.live, sent.length]).toEqual([4, 4, 4]);
     },
   );

@@ -90,7 +90,7 @@ describe('calls that were out when their process was killed', () => {
     const failed = (await report.failedCalls(run.no, 10)).map(({ callId }) => callId);
     expect([paid.length > 0, failed.length]).toEqual([true, 1]);
     const tries = [...paid, ...failed, 'other'].map((callId) => ({
-      ...{ callId, place: { datasetNo: 1, ordinal: 1 }, credits: 1, isKeyed: true },
+      ...{ callId, place: { datasetNo: 1, ordinal: 1 }, tool: 'acme.find', credits: 1, isKeyed: true },
     }));
     expect(await recordedTries(calls, run.no, tries)).toEqual(
       new Map([...paid.map((callId) => [callId, 'answered'] as const), [failed[0] ?? '', 'failed']]),

@@ -2,6 +2,7 @@ import {
   type AttemptJson,
   type CallJson,
   saidBy,
+  type UnknownJson,
   type WhyJson,
   type WhyRunJson,
   whyRow,
@@ -74,16 +75,37 @@ function rowLines({ row, state, error, reason, next, columns }: WhyJson): string
   return lines;
 }
 
-function runLines({ run, credits, total, calls, nextCursor, codeVersion, next }: WhyRunJson): string[] {
+function runLines({ run, credits, total, calls, unknown, nextCursor, codeVersion, next }: WhyRunJson): string[] {
   const { settled, cells, outsideRows, outsideColumns } = credits;
   const lines = [`run ${run}: ${counted(settled, 'credit')}, ${shownNumber(cells)} of them in cells`];
   if (total === 0) lines.push('  every call was made for a cell');
   else lines.push(`  ${counted(total, 'call')} in no cell: ${counted(outsideRows, 'credit')} outside rows`);
   if (outsideColumns > 0) lines.push(`  and ${counted(outsideColumns, 'credit')} for columns that are there no more`);
   for (const call of calls) lines.push(`${callPlace(call)}${attemptText(call)}`);
-  lines.push(`code ${codeVersion}`);
+  lines.push(...unknownLines(unknown), `code ${codeVersion}`);
   const more = nextCursor === null ? [] : [`callsheet why ${run} --cursor ${nextCursor}   (more of them)`];
   return [...lines, ...[...more, ...next].map((step) => `  → ${step}`)];
+}
+
+const WHY_UNKNOWN: Readonly<Record<UnknownJson['calls'][number]['why'], string>> = {
+  in_doubt: 'a write in doubt',
+  answer_lost: 'its answer was lost',
+  out: 'it was out when its process ended',
+  not_settled: 'it was answered, or begun, and is not settled',
+};
+
+function unknownLines({ credits, total, calls }: UnknownJson): string[] {
+  if (total === 0) return [];
+  const lines = calls.map(
+    ({ call, tool, dataset, row, credits: most, why }) =>
+      `  ${row === null ? '' : `${dataset ?? 'row'} ${row}, `}${tool} ${call}: up to ${counted(most, 'credit')}, ${WHY_UNKNOWN[why]}`,
+  );
+  const more = total > calls.length ? [`  and ${counted(total - calls.length, 'call')} more`] : [];
+  return [
+    `up to ${counted(credits, 'credit')} more, by ${counted(total, 'call')} whose cost is not known`,
+    ...lines,
+    ...more,
+  ];
 }
 
 function callPlace({ dataset, row, label, leg }: CallJson): string {

@@ -47,8 +47,8 @@ CREATE TABLE IF NOT EXISTS places (
   PRIMARY KEY (account, session)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS open_tries (
-  run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, keyed INTEGER NOT NULL,
-  out INTEGER NOT NULL, lost INTEGER NOT NULL, day TEXT, session TEXT, PRIMARY KEY (run, call)
+  run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, tool TEXT NOT NULL DEFAULT '',
+  keyed INTEGER NOT NULL, out INTEGER NOT NULL, lost INTEGER NOT NULL, day TEXT, session TEXT, PRIMARY KEY (run, call)
 ) WITHOUT ROWID;
 `;
 
@@ -56,6 +56,7 @@ CREATE TABLE IF NOT EXISTS open_tries (
 const LATER_COLUMNS = [
   ['shares', 'unmet', 'INTEGER NOT NULL DEFAULT 0'],
   ['open_tries', 'day', 'TEXT'],
+  ['open_tries', 'tool', "TEXT NOT NULL DEFAULT ''"],
 ] as const;
 
 interface Change {

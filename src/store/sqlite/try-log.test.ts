@@ -36,7 +36,7 @@ function setUp() {
 describe('tries in rates.db', () => {
   const RUN = { id: 'run_1', rootId: 'run_0' };
   const tryOf = (callId: string, more: object = {}) => ({
-    ...{ callId, place: { datasetNo: 1, ordinal: 2 }, credits: 1.5, isKeyed: true },
+    ...{ callId, place: { datasetNo: 1, ordinal: 2 }, tool: 'acme.find', credits: 1.5, isKeyed: true },
     ...more,
   });
 

@@ -7,6 +7,7 @@ import type { RatesFile } from './rates-file.ts';
 export interface OpenTry {
   readonly callId: string;
   readonly place: Place;
+  readonly tool: string;
   /** The most that it may cost. */
   readonly credits: number;
   /** True where it is charged once however often it goes out. */
@@ -25,15 +26,17 @@ interface TryRow {
   readonly callId: string;
   readonly datasetNo: number;
   readonly ordinal: number;
+  readonly tool: string;
   readonly keyed: number;
   readonly out: number;
   readonly lost: number;
   readonly ofDay: number;
 }
 
-const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, keyed, out, lost, session) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?)
+const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, tool, keyed, out, lost, session)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
   ON CONFLICT (run, call) DO UPDATE SET keyed = excluded.keyed, out = excluded.out, session = excluded.session`;
-const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, keyed, out, lost, day IS ${DAY} AS ofDay
+const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, tool, keyed, out, lost, day IS ${DAY} AS ofDay
   FROM open_tries WHERE run = ?`;
 const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
 
@@ -68,9 +71,9 @@ export class TryLog {
   sent(run: { readonly id: string; readonly rootId: string }, tries: readonly OpenTry[]): Promise<void> {
     const { session, connection } = this.#file;
     const changed = this.#change((db) => {
-      for (const { callId, place, credits, isKeyed } of tries) {
+      for (const { callId, place, tool, credits, isKeyed } of tries) {
         const where = [run.id, callId, run.rootId, place.datasetNo, place.ordinal];
-        db.run(OUT, ...where, isKeyed ? 1 : 0, microCredits(credits), session);
+        db.run(OUT, ...where, tool, isKeyed ? 1 : 0, microCredits(credits), session);
       }
     });
     if (connection === undefined) return changed;
@@ -169,10 +172,11 @@ export function leftTries(path: string, runId: string): readonly LeftTry[] {
   }
 }
 
-function leftTry({ callId, datasetNo, ordinal, keyed, out, lost, ofDay }: TryRow): LeftTry {
+function leftTry({ callId, datasetNo, ordinal, tool, keyed, out, lost, ofDay }: TryRow): LeftTry {
   return {
     callId,
     place: { datasetNo, ordinal },
+    tool,
     credits: creditsOf(out),
     lost: creditsOf(lost),
     isKeyed: keyed === 1,
