@@ -62,8 +62,8 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-ONE-1', 'BATCH-MEMBERS-1'],
     file: 'call/batch-record.ts',
-    from: "credits = ends.reduce((sum, end) => sum + (end.kind === 'answered' ? end.credits : 0), 0);",
-    to: 'credits = 0;',
+    from: 'if (hasFailed) end.bill.charge(0);',
+    to: 'end.bill.charge(0);',
     why: 'batches cost nothing until the next attempt',
   },
   {
@@ -174,7 +174,7 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-SAME-1'],
     file: 'call/batch-record.ts',
-    from: 'run.journal.paidAhead({ receipt: stored, settled: end.credits });',
+    from: 'run.journal.paidAhead({ receipt: stored, settled: 0, owed: hasFailed ? undefined : end.bill });',
     to: '',
     why: "what a resumed batch cost is missing in the run's credits",
   },

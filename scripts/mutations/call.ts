@@ -202,8 +202,8 @@ export const CALL: readonly Mutation[] = [
   {
     breaks: ['CALL-CONTRACT-1'],
     file: 'call/finish.ts',
-    from: '  if (!(error instanceof ContractBroken)) throw error;\n',
-    to: '  if (error !== undefined) throw error;\n',
+    from: 'error instanceof ContractBroken ? breakContract(run, question, { broken: error, receiptId }) : undefined;',
+    to: 'undefined as ToolContractError | undefined;',
     why: 'a mistake in a tool looks like one of Callsheet',
   },
   {

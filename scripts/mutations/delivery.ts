@@ -6,7 +6,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['RETRY-SAFE-1'],
     file: 'call/retry.ts',
-    from: "return { retry: true, counts: true, waits: 'gate' }",
+    from: "return { retry: true, counts: true, draws: false, waits: 'gate' }",
     to: 'return STOP',
     why: 'the first 429 fails a row',
   },
@@ -27,7 +27,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['RETRY-WRITE-1'],
     file: 'call/retry.ts',
-    from: "const repeatable = so.effect !== 'write' || so.keyed;",
+    from: "const repeatable = ending === 'notDispatched' || so.effect !== 'write' || so.keyed;",
     to: 'const repeatable = true;',
     why: 'a message whose answer was lost is sent twice',
   },
@@ -118,7 +118,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['RETRY-BUDGET-1'],
     file: 'call/deliver.ts',
-    from: 'if (decision.counts && !run.retries.take()) return delivered;',
+    from: 'if (decision.draws && !run.retries.take()) return delivered;',
     to: '',
     why: 'a provider that is down is asked five times for each of 100,000 rows',
   },
@@ -258,9 +258,23 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['KEY-UNSURE-1'],
     file: 'call/deliver.ts',
-    from: 'if (so.unsure && !provesUndone(delivered)) return;',
+    from: "if (so.unsure === true || (so.unsure === 'perhaps' && !provesUndone(delivered))) return;",
     to: '',
     why: 'a lost answer and a 429 after it: the message goes out a second time, under another key',
+  },
+  {
+    breaks: ['KEY-UNSURE-1', 'WRITE-LOOP-1'],
+    file: 'call/deliver.ts',
+    from: "so.unsure === true || (so.unsure === 'perhaps' && ",
+    to: '(so.unsure !== false && ',
+    why: 'a provider that answers 422 to what it has done is asked again under another key',
+  },
+  {
+    breaks: ['RETRY-BUDGET-2'],
+    file: 'call/retry.ts',
+    from: "counts: true, draws: false, waits: 'gate'",
+    to: "counts: true, draws: true, waits: 'gate'",
+    why: 'rows fail while a limit is learnt',
   },
   {
     breaks: ['KEY-UNSURE-1'],
@@ -272,8 +286,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['KEY-UNSURE-1'],
     file: 'call/deliver.ts',
-    from: 'const unsure = lost !== undefined || carrier.isUnsure(cargo);',
-    to: 'const unsure = carrier.isUnsure(cargo);',
+    from: 'const unsure: Unsure = lost !== undefined || carrier.isUnsure(cargo);',
+    to: 'const unsure: Unsure = carrier.isUnsure(cargo);',
     why: 'after a kill a 429 makes what was out be bought again, under another key',
   },
   {
@@ -293,8 +307,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['KEY-UNSURE-1', 'BUDGET-LOST-1'],
     file: 'call/deliver.ts',
-    from: 'const mayCost = reserved || mayBeCharged(tried.delivered);',
-    to: 'const mayCost = mayBeCharged(tried.delivered);',
+    from: 'const mayCost = reserved ? ',
+    to: 'const mayCost = reserved && reserved !== true ? ',
     why: 'a call that is refused after a lost answer needs its credits twice',
   },
 ];

@@ -223,8 +223,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['JOB-BUDGET-1', 'BUDGET-OWED-1'],
     file: 'run/attempt-state.ts',
-    from: '  journal.owe(budget.budget, (tool) => deps.budgets.maxCreditsOf(tool));\n',
-    to: '',
+    from: 'journal.owe((callId, tools) => tries.billOf(callId) ?? owedFor(deps, budget.budget, tools));',
+    to: 'void owedFor;',
     why: 'what a dead attempt has bought is spent a second time',
   },
   {

@@ -47,7 +47,7 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['JOB-HANDLE-1'],
     file: 'call/job.ts',
-    from: 'return answer === undefined ? undefined : startedOf(asked, answer, bill);',
+    from: 'return answer === undefined ? undefined : startedOf(asked, answer, paid?.owed);',
     to: 'return undefined;',
     why: 'a crash starts every job a second time',
   },
@@ -82,8 +82,8 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['EVENT-TOOL-PROVED-1'],
     file: 'call/acquire.ts',
-    from: '  if (isProved(run, question)) {',
-    to: '  if (question.callId === undefined) {',
+    from: '  if (isProved(run, question)) return',
+    to: '  if (question.callId === undefined) return',
     why: 'a card that was paid for and answered is shown as free and in doubt',
   },
   {

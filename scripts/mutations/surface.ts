@@ -97,8 +97,8 @@ export const SURFACE: readonly Mutation[] = [
   {
     breaks: ['CLI-ERRORS-1'],
     file: 'report/errors.ts',
-    from: 'const message = normalised(error.message);',
-    to: 'const { message } = error;',
+    from: 'const own = normalised(error.message);',
+    to: 'const own = error.message;',
     why: 'a thousand rows with one cause are a thousand groups',
   },
   {

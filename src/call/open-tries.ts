@@ -65,16 +65,17 @@ export class OpenTries {
       const end = known.get(callId);
       const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end !== 'failed') ? 'out' : 'lost';
       if (credits > 0 || so === 'out' || isKeyed) how.set(callId, so);
-      const owed = credits > 0 ? budget.owe(credits) : budget.lost(lost, isOfDay);
+      const owe = (wasLost?: () => void): Owed =>
+        credits > 0 ? budget.owe(credits, wasLost) : budget.lost(lost, isOfDay, wasLost);
       if (so === 'known') {
         // What it has cost its journal says, and what was lost without a key stays so.
-        if (credits > 0 || isKeyed) owed.settle(0);
+        if (credits > 0 || isKeyed) owe().settle(0);
         continue;
       }
-      if (so === 'lost') owed.settle('unknown');
-      else owed.hold();
-      const kept = so === 'out' && end !== 'answered' ? this.#held : this.#owed;
-      kept.set(callId, this.#bill(callId, { owed, isOut: so === 'out' }));
+      const owed = so === 'lost' ? owe() : undefined;
+      owed?.settle('unknown');
+      const bill = this.#bill(callId, so, (wasLost) => owed ?? held(owe(wasLost)));
+      (so === 'out' && end !== 'answered' ? this.#held : this.#owed).set(callId, bill);
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
   }
@@ -147,7 +148,7 @@ export class OpenTries {
     const part = this.#partOf(permit, { callId, most });
     if (isAwaited || most === 0) return part;
     part.charge('unknown');
-    const lost = this.#bill(callId, { owed: budget.lost(most, true), isOut: false });
+    const lost = this.#bill(callId, 'lost', () => budget.lost(most, true));
     return {
       ...lost,
       charge: (credits) => {
@@ -178,17 +179,31 @@ export class OpenTries {
     this.#owed.clear();
   }
 
-  #bill(callId: string, { owed, isOut }: { readonly owed: Owed; readonly isOut: boolean }): LostTry {
+  /** The bill of a call whose record and whose debt say the same: `out` and reserved, or `lost` and spent. */
+  #bill(callId: string, as: 'out' | 'lost', owe: (wasLost: () => void) => Owed): LostTry {
     const ended = this.#ended(callId);
+    let now: 'out' | 'lost' | 'over' = as;
+    const owed = owe(() => {
+      if (now === 'out') ended.charge('unknown');
+      now = 'lost';
+    });
     return {
-      handOver: () => owed.handOver(),
+      handOver: () => {
+        if (now === 'lost') this.#log?.again(this.#run.id, callId);
+        now = 'over';
+        owed.handOver();
+      },
       charge: (credits) => {
-        if (isOut) ended.charge(credits);
-        else if (credits !== 'unknown') this.#log?.found(this.#run.id, callId);
+        if (credits !== 'unknown') {
+          if (now === 'out') ended.charge(credits);
+          if (now === 'lost') this.#log?.found(this.#run.id, callId);
+          now = 'over';
+        }
         owed.settle(credits);
       },
       leave: () => {
-        if (isOut) ended.leave();
+        if (now === 'out') ended.leave();
+        now = 'over';
         owed.release();
       },
     };
@@ -202,6 +217,11 @@ export class OpenTries {
       leave: () => this.#log?.leave(id, [callId]),
     };
   }
+}
+
+function held(owed: Owed): Owed {
+  owed.hold();
+  return owed;
 }
 
 function together(held: readonly LostTry[]): LostTry {

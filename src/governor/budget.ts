@@ -1,6 +1,7 @@
 import { type Clock, creditsOf, microCredits } from '../scope/index.ts';
 import { CallsheetError, OutOfCreditsError } from '../sdk/index.ts';
 import type { CreditLedger } from './credit-ledger.ts';
+import { type Counted, countedIn, type Debt } from './debt.ts';
 
 /**
  * The credits of one run, of a tree of runs (they share the root's object), or of a workspace's day.
@@ -32,14 +33,18 @@ export interface Budget {
   settle(maxCredits: number, credits: number | 'unknown'): void;
   /** Gives back a reservation of a call that never went out. */
   release(maxCredits: number): void;
-  /** Counts as reserved what was bought and not settled. */
-  owe(maxCredits: number): Owed;
+  /**
+   * Counts as reserved what was bought and not settled.
+   *
+   * @param wasLost called when it comes to count as spent instead, before
+   */
+  owe(maxCredits: number, wasLost?: () => void): Owed;
   /**
    * What counts as unknown and spent since it was lost, in this attempt or an earlier one, and may still become known.
    *
    * @param isOfPeriod false where that was in an earlier period of a budget that has any
    */
-  lost(maxCredits: number, isOfPeriod: boolean): Owed;
+  lost(maxCredits: number, isOfPeriod: boolean, wasLost?: () => void): Owed;
   /** What was settled turned out to cost so much more, or less. */
   adjust(credits: number): void;
   snapshot(): BudgetSnapshot;
@@ -108,20 +113,7 @@ const BUSY_RETRY_MS = 10;
 const FULL_RETRY_MS = 200;
 const OWED_GRACE_MS = 10_000;
 
-interface Debt {
-  readonly max: number;
-  state: 'open' | 'lost' | 'paid';
-  readonly from: CreditBudget;
-  /** False of what was lost in an earlier period. */
-  readonly isOfPeriod: boolean;
-}
-
-/** Millionths. */
-interface Counted {
-  readonly reserved: number;
-  readonly settled: number;
-  readonly unknown: number;
-}
+type OwnDebt = Debt<CreditBudget>;
 
 interface Queued {
   readonly from: CreditBudget;
@@ -141,7 +133,7 @@ class CreditBudget implements Budget {
   #unknown: number;
   /** Part of what is reserved. */
   #owed = 0;
-  readonly #debts = new Set<Debt>();
+  readonly #debts = new Set<OwnDebt>();
   #changes = 0;
   #isWatched = false;
   #admitting = false;
@@ -191,14 +183,14 @@ class CreditBudget implements Budget {
     this.settle(maxCredits, 0);
   }
 
-  owe(maxCredits: number): Owed {
-    const debt: Debt = { max: microCredits(maxCredits), state: 'paid', from: this, isOfPeriod: true };
+  owe(maxCredits: number, wasLost?: () => void): Owed {
+    const debt: OwnDebt = { max: microCredits(maxCredits), state: 'paid', from: this, isOfPeriod: true, wasLost };
     this.#becomes(debt, 'open', { reserved: debt.max });
     return this.#owedAs(debt);
   }
 
-  lost(maxCredits: number, isOfPeriod: boolean): Owed {
-    return this.#owedAs({ max: microCredits(maxCredits), state: 'lost', from: this, isOfPeriod });
+  lost(maxCredits: number, isOfPeriod: boolean, wasLost?: () => void): Owed {
+    return this.#owedAs({ max: microCredits(maxCredits), state: 'lost', from: this, isOfPeriod, wasLost });
   }
 
   adjust(credits: number): void {
@@ -241,7 +233,7 @@ class CreditBudget implements Budget {
     return undefined;
   }
 
-  #owedAs(debt: Debt): Owed {
+  #owedAs(debt: OwnDebt): Owed {
     return {
       settle: (credits) => this.#pay(debt, credits),
       hold: () => {
@@ -256,19 +248,20 @@ class CreditBudget implements Budget {
     };
   }
 
-  #pay(debt: Debt, credits: number | 'unknown'): void {
+  #pay(debt: OwnDebt, credits: number | 'unknown'): void {
     if (debt.state === 'paid') return;
     if (credits !== 'unknown') this.#becomes(debt, 'paid', { settled: microCredits(credits) });
     else if (debt.state === 'open') this.#lose(debt);
     this.#admitAll();
   }
 
-  #lose(debt: Debt): void {
+  #lose(debt: OwnDebt): void {
+    debt.wasLost?.();
     debt.from.#becomes(debt, 'lost', { settled: debt.max, unknown: debt.max });
   }
 
   /** What it counts as from now on, instead of what it did. */
-  #becomes(debt: Debt, state: Debt['state'], as: Partial<Counted>): void {
+  #becomes(debt: OwnDebt, state: OwnDebt['state'], as: Partial<Counted>): void {
     const { reserved = 0, settled = 0, unknown = 0 } = as;
     for (const budget of this.#chain) {
       const was = countedIn(debt, budget.#options.isPeriodic === true);
@@ -388,11 +381,4 @@ class CreditBudget implements Budget {
       },
     );
   }
-}
-
-/** What a budget counts a debt as. */
-function countedIn({ state, max, isOfPeriod }: Debt, isPeriodic: boolean): Counted {
-  if (state === 'open') return { reserved: max, settled: 0, unknown: 0 };
-  const lost = state === 'paid' || (isPeriodic && !isOfPeriod) ? 0 : max;
-  return { reserved: 0, settled: lost, unknown: lost };
 }

@@ -133,6 +133,25 @@ describe('calls that were out when their process was killed', () => {
     expect(await shown(later, runId)).toEqual({ settled: 22, unknown: 0 });
   });
 
+  verifies(
+    ['BUDGET-LEFT-1', 'BATCH-POISON-1'],
+    'are known where their batch is refused when it goes out again, and goes out in parts',
+    async () => {
+      const never = latch();
+      let isSlow = true;
+      const { tool, sent } = batchedTool({ maxSize: 4, ...KEYED }, async (inputs) => {
+        if (isSlow) await never.opened;
+        if (inputs.some(({ n }) => n === 2)) throw endsAs('rejected');
+        return inputs.map(({ n }) => n);
+      });
+      const { later, runId } = await killed(tool, () => sent.length === 2, { input: { rows: 8 } });
+      expect(await shown(later, runId)).toEqual({ settled: 0, unknown: 8 });
+      isSlow = false;
+      await attempt(later, runId);
+      expect(await shown(later, runId)).toEqual({ settled: 7, unknown: 0 });
+    },
+  );
+
   verifies('BUDGET-LEFT-2', 'are held by the day for their run, whoever else spends of it', async () => {
     for (const [parts, others, own] of [
       [KEYED, 12, 18],

@@ -53,6 +53,7 @@ describe('tries in rates.db', () => {
       { callId: 'a', credits: 0, lost: 1.5 },
       { callId: 'c', credits: 0, lost: 1.5 },
     ]);
+    rates.tries.again(RUN.id, 'a');
     await rates.tries.sent(RUN, [tryOf('a'), tryOf('c', { isKeyed: false, credits: 2 })]);
     await rates.tries.ended(RUN.id, ['a', 'c'], 'known');
     // Under a key it was charged once; what was sent twice without one may have been charged twice.

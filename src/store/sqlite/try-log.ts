@@ -38,6 +38,8 @@ const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, tool,
   ON CONFLICT (run, call) DO UPDATE SET keyed = excluded.keyed, out = excluded.out, session = excluded.session`;
 const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, tool, keyed, out, lost, day IS ${DAY} AS ofDay
   FROM open_tries WHERE run = ?`;
+const AGAIN =
+  'UPDATE open_tries SET out = lost, lost = 0, session = ? WHERE run = ? AND call = ? AND out = 0 AND lost > 0';
 const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
 
 /** What becomes of what a run's attempts have left: `known` elsewhere, `lost`, or `out` (again), now this session's. */
@@ -94,11 +96,16 @@ export class TryLog {
         const of = [runId, callId, session];
         if (how === 'lost')
           db.run(`UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${own} AND out > 0`, ...of);
-        // Under its key it has been charged once, whatever became of the tries before.
-        else if (db.run(`DELETE FROM open_tries ${own} AND (keyed = 1 OR lost = 0)`, ...of) === 0)
+        // What was lost before and is not out again may have been charged besides.
+        else if (db.run(`DELETE FROM open_tries ${own} AND lost = 0`, ...of) === 0)
           db.run(`UPDATE open_tries SET out = 0 ${own}`, ...of);
       }
     });
+  }
+
+  /** What was lost of it is out again, under its key; whoever says so tells the ledgers. */
+  again(runId: string, callId: string): void {
+    void this.#change((db) => db.run(AGAIN, this.#file.session, runId, callId));
   }
 
   /** What was lost of it is known now; whoever says so has told the ledgers. */
@@ -133,8 +140,7 @@ export class TryLog {
         const row = db.get<Counted>(`${COUNTED} AND session IS NULL`, runId, callId);
         if (row !== undefined) takeLeft(db, row);
         db.run('UPDATE open_tries SET session = ? WHERE run = ? AND call = ?', session, runId, callId);
-        const again = 'UPDATE open_tries SET out = out + lost, lost = 0 WHERE run = ? AND call = ? AND out = 0';
-        if (so === 'out') db.run(again, runId, callId);
+        if (so === 'out') db.run(AGAIN, session, runId, callId);
       }
     });
     for (const ending of ['known', 'lost'] as const)
