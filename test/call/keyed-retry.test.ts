@@ -122,9 +122,9 @@ async function keeping(statuses: (number | 'lost')[]) {
     if (next === 'lost') response.destroy();
     else json(response, next, { n: 1 });
   });
-  const toolOf = (effect: 'read' | 'write') =>
+  const toolOf = (effect: 'read' | 'write', credits = 1) =>
     defineTool<object>({
-      ...{ id: 'acme.send', effect, input: { type: 'object' }, cost: { credits: 1 }, maxTries: 5 },
+      ...{ id: 'acme.send', effect, input: { type: 'object' }, cost: { credits }, maxTries: 5 },
       idempotency: { header: 'Idempotency-Key' },
       request: ({ input }) => ({ method: 'POST', url, body: input }),
     });
@@ -155,6 +155,21 @@ describe('a keyed call whose answer was lost', () => {
       await crash(now, run.id, (write) => write.kind === 'receipt');
       const later = await openTest(dir, { tools: [toolOf(effect)], clock: laterClock() });
       expect([(await attempt(later, run.id)).result, new Set(keys).size, done.size]).toEqual([1, 1, 1]);
+    }
+  });
+
+  verifies('KEY-UNSURE-1', 'keeps it then also where it costs nothing, and its account is refused', async () => {
+    for (const status of [429, 402]) {
+      const { toolOf, done, keys } = await keeping([200, status]);
+      const dir = testFolder();
+      const tools = [toolOf('write', 0)];
+      const now = await openTest(dir, { tools });
+      const run = await queued(now, ONE);
+      await crash(now, run.id, (write) => write.kind === 'receipt');
+      const later = await openTest(dir, { tools, clock: laterClock() });
+      const { result } = await attempt(later, run.id);
+      expect(result ?? (await retryFailed(later, run.id)).result).toBe(1);
+      expect([status, new Set(keys).size, done.size]).toEqual([status, 1, 1]);
     }
   });
 
