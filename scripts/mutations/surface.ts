@@ -241,4 +241,25 @@ export const SURFACE: readonly Mutation[] = [
     to: "means: 'There is no such run.'",
     why: 'the list of errors says something else than the code',
   },
+  {
+    breaks: ['CLI-ERRORS-3'],
+    file: 'report/errors.ts',
+    from: 'alike.length < MESSAGES ? own : OTHERS',
+    to: 'own',
+    why: 'errors that each say something else are a list as long as the rows',
+  },
+  {
+    breaks: ['WHY-UNKNOWN-1'],
+    file: 'report/unknown-credits.ts',
+    from: 'calls: calls.slice(0, SHOWN)',
+    to: 'calls: calls.slice(SHOWN)',
+    why: 'credits may have been spent, and nobody can say by which call',
+  },
+  {
+    breaks: ['DATASET-NAME-1'],
+    file: 'report/show.ts',
+    from: 'datasets: frames.map(frameName),',
+    to: 'datasets: frames.map((frame) => frame.key),',
+    why: 'runs show names a command that finds no dataset',
+  },
 ];

@@ -199,6 +199,18 @@ describe('budget', () => {
     expect(budget.snapshot()).toMatchObject({ reserved: 5, settled: 2 });
   });
 
+  verifies('BUDGET-LOST-2', 'what was lost and is asked for again is waited for, since it may cost less', () => {
+    const budget = createBudget({ limit: 10, unknown: 6 });
+    const lost = budget.lost(6, true);
+    expect(() => budget.reserve(5)).toThrow(OutOfCreditsError);
+    lost.hold();
+    const served: string[] = [];
+    const waiter = { granted: () => served.push('granted'), refused: () => served.push('refused') };
+    expect(budget.reserve(5, waiter)).toBe('wait');
+    lost.settle(1);
+    expect([served, budget.snapshot()]).toMatchObject([['granted'], { reserved: 5, settled: 1, unknown: 0 }]);
+  });
+
   verifies(
     'BUDGET-OWED-1',
     'what nobody takes up counts as spent after a while, so that others learn of it',

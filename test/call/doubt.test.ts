@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Write } from '../../src/store/index.ts';
-import { newRun, resolveOperation, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
+import { existingRun, newRun, resolveOperation, resumeOptions, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock, zeroChance } from '../harness/crash.ts';
 import { countedTool, endsAs, latch, until } from '../harness/tools.ts';
 import {
@@ -244,6 +244,13 @@ describe('reconcile', () => {
       expect(asked).toEqual([{ input: { to: 'ada' }, operationKey: sent[0]?.operationKey }]);
       expect([answer, await settled(later, run)]).toEqual([answer, ends === 'IN_DOUBT' ? 0 : 1]);
     }
+  });
+
+  verifies(['BUDGET-LOST-1', 'INTENT-RECONCILE-1'], 'what was not done needs no credits besides', async () => {
+    asked = [];
+    const { later, run } = await inDoubt(SEND, found({ status: 'notDone' }));
+    await resumeOptions(later, await existingRun(later, run.id), { maxCredits: 1 });
+    expect((await attempt(later, run.id)).result).toEqual({ got: { to: 'ada' } });
   });
 });
 

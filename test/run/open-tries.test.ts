@@ -111,7 +111,8 @@ describe('calls that were out when their process was killed', () => {
       const { settled, unknown } = await shown(later, runId);
       expect([provider.charged(), settled + unknown]).toEqual([limit, limit]);
       // What is lost is still spent for the attempt after that.
-      expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
+      const { code, outcome } = await attempt(later, runId);
+      expect([code, outcome]).toMatchObject(['OUT_OF_CREDITS', { error: { details: { settled, unknown } } }]);
       expect(provider.charged()).toBe(limit);
     }
   });
@@ -188,7 +189,12 @@ describe('calls that were out when their process was killed', () => {
 
 describe('answers that were recorded and not settled when their process was killed', () => {
   verifies(['BUDGET-SETTLED-1', 'BUDGET-DAY-1'], 'count once for the day, whoever else spends of it', async () => {
-    for (const parts of [KEYED, {}, WRITE]) {
+    for (const [parts, asksFirst] of [
+      [KEYED, 'another'],
+      [KEYED, 'itself'],
+      [{}, 'itself'],
+      [WRITE, 'another'],
+    ] as const) {
       const { tool, sent } = countedTool(parts, ({ n }) => n);
       const dir = testFolder({ 'callsheet.config.json': JSON.stringify({ creditsPerDay: 40 }) });
       const now = await openTest(dir, { tools: [tool] });
@@ -199,14 +205,30 @@ describe('answers that were recorded and not settled when their process was kill
       const later = await openTest(dir, { tools: [tool], clock: laterClock() });
       expect(await shown(later, run.id)).toEqual({ settled: 0, unknown: 8 });
       // Held for their run, whoever asks first.
-      const other = await runPlay(later, FRESH, { input: { rows: 100 } });
-      expect([other.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
+      if (asksFirst === 'another') await runPlay(later, FRESH, { input: { rows: 100 } });
       expect((await attempt(later, run.id)).result).toBe(8);
-      expect([await shown(later, run.id), sent.length]).toEqual([{ settled: 8, unknown: 0 }, 40]);
+      expect([await shown(later, run.id), sent.length]).toEqual([
+        { settled: 8, unknown: 0 },
+        asksFirst === 'another' ? 40 : 8,
+      ]);
       // Nothing of it is counted twice, nor given back.
-      const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 1 } });
+      const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 100 } });
       expect([third.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
     }
+  });
+});
+
+describe('answers that cost less than they might have', () => {
+  verifies('BUDGET-SETTLED-1', 'leave what they did not cost to those that come after them', async () => {
+    const { tool } = countedTool({ cost: { max: 5, credits: () => 1 } as never });
+    const workspace = await openTest(testFolder(), { tools: [tool] });
+    const one = inputRows(1);
+    expect((await runPlay(workspace, one, { input: { rows: 6 }, maxCredits: 10 })).result).toBe(6);
+    const more = await runPlay(workspace, one.replaceAll('({ n })', '({ n: 1_000 + n })'), {
+      input: { rows: 7 },
+      maxCredits: 10,
+    });
+    expect([more.code, await shown(workspace, more.run.id)]).toEqual(['OUT_OF_CREDITS', { settled: 6, unknown: 0 }]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { errorsReport, runReport } from '../../src/report/index.ts';
 import type { Unit } from '../../src/store/index.ts';
@@ -74,6 +75,24 @@ describe('credits that a run has spent and not settled', () => {
     await attempt(later, run.id);
     expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
   });
+});
+
+describe('credits that nobody knows of once rates.db is lost', () => {
+  for (const [what, play, tool, dies] of [
+    ['a write in doubt', SEND, { id: 'acme.send', effect: 'write' }, 'receipt'],
+    ['an answer that was not journalled', FIND, { id: 'acme.find' }, 'call'],
+  ] as const)
+    verifies(['BUDGET-UNKNOWN-1', 'BUDGET-UNKNOWN-2'], `are those of ${what} all the same`, async () => {
+      const tools = [countedTool({ ...tool, cost: { credits: 3 } }).tool];
+      const dir = testFolder();
+      const now = await openTest(dir, { tools });
+      const run = await queued(now, play);
+      await crash(now, run.id, (write) => write.kind === dies);
+      const later = await openTest(dir, { tools, clock: laterClock() });
+      const { rates } = later.paths;
+      for (const file of [rates, `${rates}-wal`, `${rates}-shm`]) rmSync(file, { force: true });
+      expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+    });
 });
 
 describe('a write whose answer came late', () => {

@@ -115,6 +115,9 @@ describe('tries in rates.db', () => {
       const { path, clock, open } = setUp();
       const rates = open();
       await rates.tries.ofRun(RUN.id);
+      await rates.tries.sent(RUN, [tryOf('0')]);
+      expect(leftTries(path, RUN.id)).toMatchObject([{ callId: '0' }]);
+      await rates.tries.ended(RUN.id, ['0'], 'known');
       const other = new Database(path);
       other.begin();
       // Not a turn of the event loop: the slot that it goes out in is counted from now.
