@@ -244,6 +244,7 @@ export const REQUIREMENTS = {
   'JOB-END-1': 'A job that is not done in time fails its call, and a later try asks for the same job.',
   'JOB-BUDGET-1':
     'Jobs that are open hold what they may cost: the budget is spent to the last credit and never beyond, over crashes and runs.',
+  'JOB-BUDGET-2': 'A job that nobody can ask about any more holds nobody up: what it may cost counts as spent.',
   'BUDGET-OWED-1':
     'What a dead attempt has bought and not settled counts before anything else is bought, and holds nobody up for ever.',
   'JOB-CALLER-1': "With wait: 'caller' a job is only started, and the caller gets its handle as job_id.",
@@ -285,7 +286,9 @@ export const REQUIREMENTS = {
   'BUDGET-DAY-1':
     'creditsPerDay is what all runs and processes of a workspace spend in one UTC day: all of it, and not a credit more.',
   'BUDGET-SHARED-1': 'Processes that work on runs of one tree draw on one limit, that of its root.',
-  'BUDGET-UNKNOWN-1': 'What a write in doubt may have cost is shown as unknown until somebody says what became of it.',
+  'BUDGET-UNKNOWN-1':
+    'What a write in doubt may have cost is unknown until somebody says that it was not done, or its run has gone on after a word that it was.',
+  'RERUN-DOUBT-CREDITS-1': 'What a write in doubt has cost is settled by the run that sent it, and by no rerun of it.',
   'BUDGET-LOST-1':
     'What a call whose answer was lost may have cost counts as spent, unless it is sent again under its key, and is shown as unknown.',
   'BUDGET-LOST-2':

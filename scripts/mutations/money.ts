@@ -41,7 +41,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'report/unknown-credits.ts',
-    from: 'if (out + lost === 0 || doubts.resolved.has(callId)) continue;',
+    from: 'if (out + lost === 0 || doubts.notDone.has(callId)) continue;',
     to: 'if (out === 0) continue;',
     why: 'the provider has charged what nobody is told of',
   },
@@ -289,5 +289,33 @@ export const MONEY: readonly Mutation[] = [
     from: '? !tried.carrier.isPartedBy(cargo, tried.delivered)',
     to: '? true',
     why: 'a batch with a poison row stays unknown for ever once its process was killed',
+  },
+  {
+    breaks: ['BUDGET-LOST-2'],
+    file: 'run/datasets.ts',
+    from: '    firstRows: (datasetNo) => context.calls.tries.rowsOf(datasetNo),\n',
+    to: '',
+    why: 'rows that wait for credits keep those from being made that hold them',
+  },
+  {
+    breaks: ['RERUN-DOUBT-CREDITS-1'],
+    file: 'call/write.ts',
+    from: 'const isPaidElsewhere = operation?.isInherited === true;',
+    to: 'const isPaidElsewhere = operation === null;',
+    why: 'a write that is said to be done is charged by each run that takes it up',
+  },
+  {
+    breaks: ['RERUN-DOUBT-CREDITS-1'],
+    file: 'report/doubts.ts',
+    from: 'open.filter(({ isInherited }) => isInherited !== true)',
+    to: 'open',
+    why: 'a write in doubt counts once for each rerun',
+  },
+  {
+    breaks: ['JOB-BUDGET-2'],
+    file: 'call/job.ts',
+    from: 'else job.bill?.leave();',
+    to: 'else void 0;',
+    why: 'a job whose provider fails keeps a run waiting for its credits for ever',
   },
 ];

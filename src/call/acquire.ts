@@ -21,7 +21,7 @@ import { adjusting, complete, unsent, write } from './write.ts';
 export function acquire(run: CallRun, question: Question): Promise<Found> {
   const { tool } = question;
   // What has brought its answer was done, though nobody knows what the provider said to it.
-  if (isProved(run, question)) return complete(run, question, null);
+  if (isProved(run, question)) return complete(run, question, { value: null, operation: begun(run, question) });
   if (tool.definition.async !== undefined) return acquireJob(run, question, tool.definition.async);
   const paid = run.journal.takeUnsettled(question.callId, tool.id);
   if (paid !== undefined) return settle(run, question, paid);
@@ -74,10 +74,10 @@ async function pointed(run: CallRun, question: Question, source: SourceRuns): Pr
 async function settle(run: CallRun, question: Question, paid: Paid): Promise<Found> {
   if (keptPart(paid.receipt.raw ?? '') !== undefined) return settlePart(run, question, paid);
   // What is paid is no longer in doubt.
-  begun(run, question);
+  const isPaidElsewhere = begun(run, question)?.isInherited === true;
   const answer = await run.process.lookup.hydrate(paid.receipt);
   if (answer === undefined) return ask(run, question);
-  return { answer, source: 'live', bill: billOf(run, paid) };
+  return { answer, source: 'live', bill: billOf(run, paid), isPaidElsewhere };
 }
 
 function billOf(run: CallRun, { settled, owed }: Paid): NonNullable<Found['bill']> {

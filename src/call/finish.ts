@@ -47,8 +47,8 @@ async function checked(run: CallRun, question: Question, read: Read): Promise<To
 }
 
 function settled(run: CallRun, question: Question, { found, raw, reading, began }: Read): ToolResult {
-  const { answer, source, bill } = found;
-  const credits = source === 'live' ? reading.credits : 0;
+  const { answer, source, bill, isPaidElsewhere = false } = found;
+  const credits = source === 'live' && !isPaidElsewhere ? reading.credits : 0;
   const durationMs = source === 'live' ? answer.durationMs : 0;
   journalAnswer(run, question, {
     outcome: reading.status === 'completed' ? 'completed' : 'no_result',

@@ -13,6 +13,8 @@ export interface Found {
   readonly reading?: Reading;
   /** Takes the real cost off what was reserved, once the record of it is durable; nothing where the answer cost nothing. */
   readonly bill?: Bill;
+  /** True where another run has paid for it. */
+  readonly isPaidElsewhere?: boolean;
 }
 
 /** An operation ended without an answer. */

@@ -70,7 +70,12 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
  */
 export async function endJob(asked: Asked, started: StartedJob): Promise<Found> {
   for (let job = started; ; ) {
-    const polled = await poll(asked, job);
+    const polled = await poll(asked, job).catch((error: unknown) => {
+      // It goes on where it was put off; else its credits must hold nobody up, and nobody can say what it comes to cost.
+      if (error instanceof PutOff) asked.run.openJobs.keep(asked.question.callId, job);
+      else job.bill?.leave();
+      throw error;
+    });
     if ('answer' in polled) return polled;
     job = polled;
     await untilNextPoll(asked, job);
@@ -104,12 +109,14 @@ function startQuestion({ run, question, job }: Asked): Question {
 }
 
 function startedOf({ run, question, job }: Asked, answer: Answer, bill?: StartedJob['bill']): StartedJob {
-  return {
-    handle: handleOf(question, job, rawOf(answer)),
-    receiptId: answer.receiptId,
-    at: answer.at,
-    bill: bill === undefined ? undefined : run.openJobs.owing(bill),
-  };
+  const owing = bill === undefined ? undefined : run.openJobs.owing(bill);
+  try {
+    const { receiptId, at } = answer;
+    return { handle: handleOf(question, job, rawOf(answer)), receiptId, at, bill: owing };
+  } catch (error) {
+    owing?.leave();
+    throw error;
+  }
 }
 
 function handleOf({ tool, input }: Question, job: Job, raw: ReturnType<typeof rawOf>): string {

@@ -1,4 +1,5 @@
 import type { Budget, Owed, Permit, PermitOutcome } from '../governor/index.ts';
+import type { Place } from '../scope/index.ts';
 import type { LeftTry, OpenTry, RecordedTry, TakenAs, TryLog } from '../store/index.ts';
 import type { Unsure } from './tries.ts';
 
@@ -37,6 +38,8 @@ export class OpenTries {
   readonly #run: TriedRun;
   /** For the next try under their keys. */
   readonly #held = new Map<string, LostTry>();
+  /** Where the calls are that had something out when the attempt began, by dataset. */
+  readonly #rows = new Map<number, number[]>();
   /** What was answered, and what is not sent again before somebody says that it was not done. */
   readonly #owed = new Map<string, LostTry>();
   /** Whether what this attempt has kept for another try may have been done, by the key that it goes out with. */
@@ -61,7 +64,7 @@ export class OpenTries {
     const left = await this.#log.ofRun(this.#run.id);
     const known = await recorded(left);
     const how = new Map<string, TakenAs>();
-    for (const { callId, credits, lost, isKeyed, isOfDay } of left) {
+    for (const { callId, place, credits, lost, isKeyed, isOfDay } of left) {
       const end = known.get(callId);
       const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end !== 'failed') ? 'out' : 'lost';
       if (credits > 0 || so === 'out' || isKeyed) how.set(callId, so);
@@ -74,10 +77,16 @@ export class OpenTries {
       }
       const owed = so === 'lost' ? owe() : undefined;
       owed?.settle('unknown');
+      if (so === 'out') this.#holds(place);
       const bill = this.#bill(callId, so, (wasLost) => owed ?? held(owe(wasLost)));
       (so === 'out' && end !== 'answered' ? this.#held : this.#owed).set(callId, bill);
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
+  }
+
+  /** Rows whose calls hold what others wait for, since the attempt began. */
+  rowsOf(datasetNo: number): readonly number[] {
+    return this.#rows.get(datasetNo) ?? [];
   }
 
   /** What this call may have cost in an earlier attempt, now that it is known: given out once. */
@@ -177,6 +186,12 @@ export class OpenTries {
     for (const left of [...this.#held.values(), ...this.#owed.values()]) left.leave();
     this.#held.clear();
     this.#owed.clear();
+  }
+
+  #holds({ datasetNo, ordinal }: Place): void {
+    const rows = this.#rows.get(datasetNo);
+    if (rows === undefined) this.#rows.set(datasetNo, [ordinal]);
+    else rows.push(ordinal);
   }
 
   /** The bill of a call whose record and whose debt say the same: `out` and reserved, or `lost` and spent. */

@@ -32,7 +32,7 @@ export async function write(run: CallRun, question: Question, unsure?: UnsurePar
   if (before.state === 'retrying' && unsure?.failure.ending === 'ambiguous') throw partInDoubt(question, unsure);
   if (before.state === 'retrying') return send(run, retried(run, question), before);
   const settled = await settledIntent(run, question, before);
-  if (settled.status === 'done') return complete(run, question, settled.data);
+  if (settled.status === 'done') return complete(run, question, { value: settled.data, operation: before });
   if (settled.status === 'notDone') {
     run.tries.billOf(question.callId)?.charge(0);
     // Another run of the family may have sent it since, from where changed code asks for it.
@@ -92,7 +92,7 @@ export function adjusting({ budget }: CallRun, settled: number): Bill {
 function insteadOf(run: CallRun, question: Question, other: OperationRecord): Promise<Found> {
   if (other.state === 'done') {
     run.journal.settleSite(question.scope.place, other.site);
-    return complete(run, question, JSON.parse(other.answer ?? 'null') as JsonValue);
+    return complete(run, question, { value: JSON.parse(other.answer ?? 'null') as JsonValue, operation: other });
   }
   // Of what is tried again, answers may differ: that is its row's matter, not a fault of the play.
   if (run.retriesFailed === true || run.source !== undefined) throw unsent(madeOther(question, other));
@@ -110,13 +110,18 @@ export function unsent(error: CallsheetError): NotAnswered {
   return new NotAnswered(failure, { tries: 0, refusals: 0, durationMs: 0, source: 'unsent' });
 }
 
-/** Ends a call with what somebody says was done. */
-export async function complete(run: CallRun, question: Question, value: JsonValue): Promise<Found> {
+/** Ends a call with what somebody says was done. What a rerun was given, the run that it comes from settles. */
+export async function complete(
+  run: CallRun,
+  question: Question,
+  { value, operation }: { readonly value: JsonValue; readonly operation: OperationRecord | undefined },
+): Promise<Found> {
   const raw = { kind: 'value', value, given: true } as const;
   const write = receiptWrite(run, question, { raw, durationMs: 0 });
   await keepAnswer(run, question, [write]);
   const bill = run.tries.billOf(question.callId) ?? adjusting(run, 0);
-  return { answer: boughtAnswer(write, raw), source: 'live', bill };
+  const isPaidElsewhere = operation?.isInherited === true;
+  return { answer: boughtAnswer(write, raw), source: 'live', bill, isPaidElsewhere };
 }
 
 /** A play that asks again for a keyed write which may have been done gets the same operation. */

@@ -11,6 +11,8 @@ const FAILED = 2;
 const PARKED = 3;
 
 const STATES_ROWS = 65_536;
+/** So many of those that go first are read at once. */
+const FIRST_ROWS = 256;
 
 interface Prepared {
   readonly slice: FrameSlice;
@@ -23,7 +25,7 @@ interface Prepared {
 }
 
 /**
- * The rows of a range that are still to be run, in order, read ahead by one slice.
+ * The rows of a range that are still to be run, in order but for those that go first, read ahead by one slice.
  *
  * Invariants
  *  1. At most two slices of about a megabyte are in memory, beside the rows in flight.
@@ -47,6 +49,9 @@ export class RowFeed {
   #woken: number[] = [];
   #again: RowItem[] = [];
   #ended = false;
+  /** Rows that go first, and are left out when their turn comes. */
+  readonly #first: ReadonlySet<number>;
+  readonly #firstLeft: number[];
 
   constructor(
     host: DatasetHost,
@@ -67,6 +72,10 @@ export class RowFeed {
     this.#beginnings = options.beginnings;
     this.#range = options.range;
     this.#leftParked = options.leftParked;
+    const { from, to } = options.range;
+    const first = options.resumed ? (host.firstRows?.(frame.record.datasetNo) ?? []) : [];
+    this.#firstLeft = [...new Set(first)].filter((ordinal) => ordinal >= from && ordinal < to).sort((a, b) => a - b);
+    this.#first = new Set(this.#firstLeft);
   }
 
   /** Brings a parked row back. */
@@ -98,7 +107,11 @@ export class RowFeed {
 
   /** Brings the next rows; false where there are none, at the end of the range or before a further one wakes. */
   async fill(): Promise<boolean> {
-    if (this.#woken.length > 0) return this.#fillWoken();
+    if (this.#woken.length > 0) {
+      await this.#fillAgain(this.#woken.splice(0).map((ordinal) => ({ ordinal, again: true })));
+      return true;
+    }
+    while (this.#firstLeft.length > 0) if (await this.#fillFirst()) return true;
     const current = this.#current;
     if (current !== undefined && this.#at < current.rows.length) return true;
     if (this.#ended) return false;
@@ -112,15 +125,31 @@ export class RowFeed {
     return next !== undefined;
   }
 
-  async #fillWoken(): Promise<boolean> {
-    const ordinals = this.#woken.splice(0);
-    const { datasetNo } = this.#frame.record;
-    await this.#host.prepareRows(datasetNo, ordinals);
+  /** Some of the rows that go first; false where none of them is to run. */
+  async #fillFirst(): Promise<boolean> {
+    const ordinals = this.#firstLeft.splice(0, FIRST_ROWS);
+    const left: { ordinal: number; again: boolean }[] = [];
+    const parked: number[] = [];
     for (const ordinal of ordinals) {
+      const [state] = await this.#states(ordinal, ordinal + 1);
+      if (state === PARKED) parked.push(ordinal);
+      if (!this.#isFinished(state)) left.push({ ordinal, again: state === PARKED });
+    }
+    const waiting = parked.length === 0 ? undefined : await this.#waitingOf(parked);
+    await this.#fillAgain(left.filter(({ ordinal }) => waiting?.has(ordinal) !== true));
+    return this.#again.length > 0;
+  }
+
+  async #fillAgain(rows: readonly { readonly ordinal: number; readonly again: boolean }[]): Promise<void> {
+    const { datasetNo } = this.#frame.record;
+    const ordinals = rows.map(({ ordinal }) => ordinal);
+    if (ordinals.length > 0) await this.#host.prepareRows(datasetNo, ordinals);
+    for (const { ordinal, again } of rows) {
       for await (const slice of frameSlices(this.#frame, { from: ordinal, to: ordinal + 1 })) {
+        if (slice.repeats[0] !== RUNS) continue;
         const previous = await this.#previous?.of(slice.keys, [0]);
         this.#again.push({
-          ...{ slice, index: 0, ordinal, again: true },
+          ...{ slice, index: 0, ordinal, again },
           identity: identitiesOf(slice),
           bytes: slice.bytes(0),
           previous: previous?.get(0),
@@ -128,7 +157,13 @@ export class RowFeed {
         });
       }
     }
-    return true;
+  }
+
+  /** Those of these parked rows that still wait. */
+  async #waitingOf(parked: readonly number[]): Promise<ReadonlySet<number> | undefined> {
+    const waiting = await this.#host.waiting.still?.(this.#frame.record.datasetNo, parked);
+    for (const ordinal of waiting ?? []) this.#leftParked(ordinal);
+    return waiting;
   }
 
   async close(): Promise<void> {
@@ -144,7 +179,12 @@ export class RowFeed {
       const states = this.#resumed ? await this.#states(slice.first, slice.first + slice.length) : undefined;
       let rows: number[] = [];
       for (let index = 0; index < slice.length; index++)
-        if (slice.repeats[index] === RUNS && !this.#isFinished(states?.[index])) rows.push(index);
+        if (
+          slice.repeats[index] === RUNS &&
+          !this.#isFinished(states?.[index]) &&
+          !this.#first.has(slice.first + index)
+        )
+          rows.push(index);
       if (rows.length > 0 && this.#host.replay) rows = await this.#prepared(slice, rows, states);
       if (rows.length === 0) continue;
       const ordinals = this.#beginnings === undefined ? [] : rows.map((index) => slice.first + index);
@@ -163,8 +203,7 @@ export class RowFeed {
   async #prepared(slice: FrameSlice, rows: readonly number[], states: Uint8Array | undefined): Promise<number[]> {
     const { datasetNo } = this.#frame.record;
     const parked = rows.filter((index) => states?.[index] === PARKED).map((index) => slice.first + index);
-    const waiting = parked.length === 0 ? undefined : await this.#host.waiting.still?.(datasetNo, parked);
-    for (const ordinal of waiting ?? []) this.#leftParked(ordinal);
+    const waiting = parked.length === 0 ? undefined : await this.#waitingOf(parked);
     const left = waiting === undefined ? [...rows] : rows.filter((index) => !waiting.has(slice.first + index));
     if (left.length > 0)
       await this.#host.prepareRows(

@@ -58,6 +58,8 @@ export interface DatasetHost {
   fatal?(): boolean;
   /** Loads what was recorded of these rows before they run again: on replays a chunk at a time, and of woken rows. */
   prepareRows(datasetNo: number, ordinals: readonly number[]): Promise<void>;
+  /** Rows of the dataset that go before all others: their calls hold credits that others wait for. */
+  firstRows?(datasetNo: number): readonly number[];
   /** Remembers the first run-fatal error; the run ends with it whatever the play does. */
   raiseFatal(error: RunFatalError): void;
   /** Credits and receipt ids that the calls of a row have settled so far: for its record. Forgets the row. */

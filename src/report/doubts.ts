@@ -59,8 +59,8 @@ export interface Doubts {
   readonly answeredLate: readonly AnsweredLateJson[];
   /** Where those in doubt were made, as `siteOf` writes it: what tells the waits whose card is in doubt. */
   readonly sites: ReadonlySet<string>;
-  /** Calls of which somebody has said what became of them. */
-  readonly resolved: ReadonlySet<string>;
+  /** Calls of which somebody has said that they were not done. */
+  readonly notDone: ReadonlySet<string>;
   /** Calls that are in doubt, or were bought or begun, and are not settled: each once. */
   readonly unsettled: readonly UnknownCall[];
 }
@@ -111,8 +111,12 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
       next: [...resume, `callsheet receipts show ${receiptId}`],
     })),
     sites: new Set(inDoubt.map(siteOf)),
-    resolved: new Set(operations.filter(isResolved).map(({ callId }) => callId)),
-    unsettled: unsettledOf(source, { inDoubt: open, bought: receipts.filter((each) => isUnaccounted(each, status)) }),
+    notDone: new Set(operations.filter(({ state }) => state === 'notDone').map(({ callId }) => callId)),
+    // What a rerun was given counts where it was sent.
+    unsettled: unsettledOf(source, {
+      inDoubt: open.filter(({ isInherited }) => isInherited !== true),
+      bought: receipts.filter((each) => isUnaccounted(each, status)),
+    }),
   };
 }
 
@@ -140,10 +144,6 @@ function unsettledOf(
   for (const { callId, tool, place } of inDoubt)
     calls.set(callId, { callId, tool, place, credits: maxCreditsOf(tool), why: 'in_doubt' });
   return [...calls.values()].filter(({ credits }) => credits > 0);
-}
-
-function isResolved({ state }: Operation): boolean {
-  return state === 'done' || state === 'notDone';
 }
 
 /** Rows of a run that failed. */

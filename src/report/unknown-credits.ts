@@ -31,9 +31,9 @@ export async function unknownCalls(
   const isRunning = statusIn(source, run) === 'running';
   const recorded = await recordedTries(source.calls, run.no, isRunning ? [] : tries);
   for (const { callId, tool, place, credits, lost } of tries) {
-    // What a run at work has out it settles by itself; what was done is settled once the run goes on.
+    // What a run at work has out it settles by itself.
     const out = isRunning || recorded.get(callId) === 'ended' ? 0 : credits;
-    if (out + lost === 0 || doubts.resolved.has(callId)) continue;
+    if (out + lost === 0 || doubts.notDone.has(callId)) continue;
     const before = found.get(callId);
     const why = before?.why ?? (lost > 0 ? 'answer_lost' : 'out');
     found.set(callId, { callId, tool, place, credits: Math.max(out + lost, before?.credits ?? 0), why });

@@ -120,9 +120,10 @@ function rowWaiting(context: AttemptContext, scope: Scope, dataset: object): Dat
 }
 
 /** What earlier attempts, or the run that this one repeats, recorded of rows. */
-function rowRecords(context: AttemptContext): Pick<DatasetHost, 'prepareRows' | 'takeRowCredits'> {
+function rowRecords(context: AttemptContext): Pick<DatasetHost, 'firstRows' | 'prepareRows' | 'takeRowCredits'> {
   const { deps, scope, calls, boundaries, options, waits } = context;
   return {
+    firstRows: (datasetNo) => context.calls.tries.rowsOf(datasetNo),
     prepareRows: async (datasetNo, ordinals) => {
       await Promise.all([
         calls.journal.load(datasetNo, ordinals, { retryFailed: options.retryFailed === true }),

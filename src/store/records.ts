@@ -222,6 +222,8 @@ export interface OperationRecord {
   /** Set where it went out, or is to go out, with others under this operation key. */
   readonly batch: BatchPlace | null;
   readonly at: Instant;
+  /** Set on what is read, of a rerun that was given it: the run that it comes from has sent it. */
+  readonly isInherited?: true;
 }
 
 /** Where a call stands in the request that it shares with others, and what it asks: a resume sends the same request. */

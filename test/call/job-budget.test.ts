@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest';
-import { existingRun, resumeOptions } from '../../src/workspace/index.ts';
+import { runReport } from '../../src/report/index.ts';
+import { existingRun, reportSource, resumeOptions } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
@@ -50,6 +51,19 @@ describe('a budget that ends among jobs', () => {
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
     const { code } = await attempt(later, run.id);
     expect([code, started(), await settled(later, run)]).toEqual(['OUT_OF_CREDITS', 5, 15]);
+  });
+
+  verifies('JOB-BUDGET-2', 'holds nobody up for a job that nobody can ask about', async () => {
+    let started = 0;
+    const provider = await testProvider((response, { method }) =>
+      method === 'POST' ? json(response, 202, { job: { id: ++started } }) : json(response, 500, {}),
+    );
+    const workspace = await testWorkspace({ tools: [jobTool(provider, { maxTries: 1 })] });
+    const { code, run } = await runPlay(workspace, play('acme.research'), LIMIT);
+    // They may come to be charged: what they may cost is spent, and shown as unknown.
+    expect([code, started]).toEqual(['OUT_OF_CREDITS', 5]);
+    const { credits } = await runReport(reportSource(workspace), await existingRun(workspace, run.id));
+    expect(credits).toMatchObject({ settled: 0, unknown: 15 });
   });
 
   verifies('JOB-BUDGET-1', 'is kept by another run that asks for the same jobs', async () => {

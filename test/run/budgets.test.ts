@@ -173,28 +173,33 @@ describe('a write in doubt', () => {
   const creditsOf = async (workspace: Workspace, id: string) =>
     (await runReport(reportSource(workspace), await existingRun(workspace, id))).credits;
 
-  verifies('BUDGET-UNKNOWN-1', 'may have cost credits: unknown, until somebody says what became of it', async () => {
-    const { tool } = countedTool({ id: 'acme.send', effect: 'write', cost: { credits: 3 } });
-    const dir = testFolder();
-    const now = await openTest(dir, { tools: [tool] });
-    const run = await queued(now, SEND, { maxCredits: 5 });
-    await crash(now, run.id, (write) => write.kind === 'receipt');
-    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    expect(await creditsOf(later, run.id)).toMatchObject({ settled: 0, unknown: 3, limit: 5 });
-    expect((await attempt(later, run.id)).code).toBe('IN_DOUBT');
-    expect(await creditsOf(later, run.id)).toMatchObject({ settled: 0, unknown: 3 });
-    const open = await later.deps.budgets.open(later.store, await existingRun(later, run.id));
-    expect(open.budget.snapshot()).toMatchObject({ settled: 0, unknown: 3 });
-    open.close();
-    const [operation] = await later.store.report.operationsOfRun(1, 1);
-    await resolveOperation(later, await existingRun(later, run.id), {
-      call: operation?.callId ?? '',
-      as: 'done',
-      data: { id: 'm1' },
-    });
-    expect(await creditsOf(later, run.id)).toMatchObject({ unknown: 0 });
-    await resumeOptions(later, await existingRun(later, run.id), { retryFailed: true });
-    expect((await attempt(later, run.id)).result).toEqual({ id: 'm1' });
-    expect(await creditsOf(later, run.id)).toMatchObject({ settled: 3, unknown: 0 });
-  });
+  verifies(
+    'BUDGET-UNKNOWN-1',
+    'may have cost credits: unknown, until its run goes on once somebody has said that it was done',
+    async () => {
+      const { tool } = countedTool({ id: 'acme.send', effect: 'write', cost: { credits: 3 } });
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const run = await queued(now, SEND, { maxCredits: 5 });
+      await crash(now, run.id, (write) => write.kind === 'receipt');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      expect(await creditsOf(later, run.id)).toMatchObject({ settled: 0, unknown: 3, limit: 5 });
+      expect((await attempt(later, run.id)).code).toBe('IN_DOUBT');
+      expect(await creditsOf(later, run.id)).toMatchObject({ settled: 0, unknown: 3 });
+      const open = await later.deps.budgets.open(later.store, await existingRun(later, run.id));
+      expect(open.budget.snapshot()).toMatchObject({ settled: 0, unknown: 3 });
+      open.close();
+      const [operation] = await later.store.report.operationsOfRun(1, 1);
+      await resolveOperation(later, await existingRun(later, run.id), {
+        call: operation?.callId ?? '',
+        as: 'done',
+        data: { id: 'm1' },
+      });
+      // It is settled once the run has gone on.
+      expect(await creditsOf(later, run.id)).toMatchObject({ settled: 0, unknown: 3 });
+      await resumeOptions(later, await existingRun(later, run.id), { retryFailed: true });
+      expect((await attempt(later, run.id)).result).toEqual({ id: 'm1' });
+      expect(await creditsOf(later, run.id)).toMatchObject({ settled: 3, unknown: 0 });
+    },
+  );
 });

@@ -9,6 +9,7 @@ import {
   type Workspace,
 } from '../../src/workspace/index.ts';
 import { json, testProvider } from '../harness/provider.ts';
+import { rerun } from '../harness/rerun.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows } from '../harness/tools.ts';
 import { attempt, openTest, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
@@ -108,6 +109,50 @@ describe('answers that are lost', () => {
       },
     );
 
+  verifies('BUDGET-LOST-2', 'go first where rows before them need credits that they hold', async () => {
+    let isHealthy = false;
+    const { tool, sent } = countedTool({ maxTries: 1, ...KEYED }, ({ n }) => {
+      if (isHealthy) return n;
+      throw endsAs(n < 40 ? 'rejected' : 'ambiguous');
+    });
+    const dir = testFolder();
+    const { run } = await runPlay(await openTest(dir, { tools: [tool] }), ROWS, { input: { rows: 48 }, maxCredits: 8 });
+    expect(sent).toHaveLength(48);
+    isHealthy = true;
+    const healed = await openTest(dir, { tools: [tool] });
+    expect((await retryFailed(healed, run.id)).code).toBe('OUT_OF_CREDITS');
+    expect(await shown(healed, run.id)).toMatchObject({ settled: 8, unknown: 0 });
+    expect(sent.slice(48).map(({ input }) => input.n)).toEqual([40, 41, 42, 43, 44, 45, 46, 47]);
+  });
+
+  verifies(
+    'RERUN-DOUBT-CREDITS-1',
+    'of writes are settled where they were sent, whichever run is told what became of them',
+    async () => {
+      let isLost = true;
+      const { tool, sent } = countedTool({ effect: 'write' }, ({ n }) => {
+        if (isLost) throw endsAs('ambiguous');
+        return n;
+      });
+      const workspace = await testWorkspace({ tools: [tool] });
+      const { run } = await runPlay(workspace, ROWS, { input: { rows: 3 } });
+      isLost = false;
+      const again = await rerun(workspace, run, { failed: true });
+      expect(await shown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
+      for (const { id } of [run, again.run]) {
+        const { inDoubt } = await errorsReport(reportSource(workspace), await existingRun(workspace, id));
+        expect(inDoubt).toHaveLength(3);
+        for (const { call } of inDoubt)
+          await resolveOperation(workspace, await existingRun(workspace, id), { call, as: 'done', data: 7 });
+      }
+      expect(await shown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 3 });
+      await retryFailed(workspace, again.run.id);
+      expect(await shown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
+      await retryFailed(workspace, run.id);
+      expect([sent.length, await shown(workspace, run.id)]).toMatchObject([3, { settled: 3, unknown: 0 }]);
+    },
+  );
+
   verifies(
     ['BUDGET-LOST-1', 'BUDGET-UNKNOWN-1'],
     'of writes count as spent until somebody says that they were not done',
@@ -135,7 +180,7 @@ describe('answers that are lost', () => {
           resolveOperation(workspace, await existingRun(workspace, run.id), { call, as, data: 1 });
         await say(one?.call, 'notDone');
         await say(two?.call, 'done');
-        expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 6 });
+        expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 7 });
         if ('creditsPerDay' in config) {
           // Anybody's at once.
           const other = await runPlay(workspace, ROWS.replaceAll('({ n })', '({ n: 1_000 + n })'), order(20));

@@ -108,6 +108,6 @@ export function callInRuns(
   });
 }
 
-export function withoutAttempt({ attempt: _, ...operation }: MemoryOperation): OperationRecord {
-  return operation;
+export function withoutAttempt({ attempt, ...operation }: MemoryOperation): OperationRecord {
+  return { ...operation, ...(attempt === 0 && { isInherited: true }) };
 }

@@ -8,6 +8,8 @@ import { ordinalOf } from '../spaces.ts';
 export interface OperationRow {
   readonly place: number;
   readonly call_id: string;
+  /** 0 where a rerun was given it. */
+  readonly attempt: number;
   readonly state: number;
   readonly tries: number;
   readonly refusals: number;
@@ -102,5 +104,6 @@ export function operationRecord(row: OperationRow): OperationRecord {
     answer: row.answer,
     batch: row.batch === null ? null : (JSON.parse(row.batch) as BatchPlace),
     at: row.at,
+    ...(row.attempt === 0 && { isInherited: true }),
   };
 }
