@@ -195,7 +195,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'store/recorded-tries.ts',
-    from: "if (open.has(callId)) recorded.set(callId, 'answered');",
+    from: "if (open.has(callId)) recorded.set(callId, { end: 'answered' });",
     to: '',
     why: 'an answer that is on disk counts as one that was lost',
   },
@@ -317,5 +317,19 @@ export const MONEY: readonly Mutation[] = [
     from: 'else job.bill?.leave();',
     to: 'else void 0;',
     why: 'a job whose provider fails keeps a run waiting for its credits for ever',
+  },
+  {
+    breaks: ['BUDGET-SETTLED-1'],
+    file: 'store/recorded-tries.ts',
+    from: 'hasEnded(entry) && entry.at >= since ? entry.credits : 0',
+    to: '0',
+    why: 'what the journal has and no limit was told of counts twice',
+  },
+  {
+    breaks: ['BUDGET-SETTLED-1'],
+    file: 'call/open-tries.ts',
+    from: 'if (credits > 0) owe().settle(record.credits);',
+    to: 'if (credits > 0) owe().settle(0);',
+    why: 'what the journal has and no limit was told of is spent again',
   },
 ];

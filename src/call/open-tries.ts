@@ -65,20 +65,21 @@ export class OpenTries {
     const known = await recorded(left);
     const how = new Map<string, TakenAs>();
     for (const { callId, place, credits, lost, isKeyed, isOfDay } of left) {
-      const end = known.get(callId);
+      const record = known.get(callId);
+      const end = record?.end;
       const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end !== 'failed') ? 'out' : 'lost';
-      if (credits > 0 || so === 'out' || isKeyed) how.set(callId, so);
+      if (credits > 0 || so === 'out') how.set(callId, so);
       const owe = (wasLost?: () => void): Owed =>
         credits > 0 ? budget.owe(credits, wasLost) : budget.lost(lost, isOfDay, wasLost);
-      if (so === 'known') {
-        // What it has cost its journal says, and what was lost without a key stays so.
-        if (credits > 0 || isKeyed) owe().settle(0);
+      if (record?.end === 'ended') {
+        // No limit has counted what its journal says; what was lost besides stays so.
+        if (credits > 0) owe().settle(record.credits);
         continue;
       }
       const owed = so === 'lost' ? owe() : undefined;
       owed?.settle('unknown');
       if (so === 'out') this.#holds(place);
-      const bill = this.#bill(callId, so, (wasLost) => owed ?? held(owe(wasLost)));
+      const bill = this.#bill(callId, so === 'lost' ? so : 'out', (wasLost) => owed ?? held(owe(wasLost)));
       (so === 'out' && end !== 'answered' ? this.#held : this.#owed).set(callId, bill);
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);

@@ -32,7 +32,7 @@ export async function unknownCalls(
   const recorded = await recordedTries(source.calls, run.no, isRunning ? [] : tries);
   for (const { callId, tool, place, credits, lost } of tries) {
     // What a run at work has out it settles by itself.
-    const out = isRunning || recorded.get(callId) === 'ended' ? 0 : credits;
+    const out = isRunning || recorded.get(callId)?.end === 'ended' ? 0 : credits;
     if (out + lost === 0 || doubts.notDone.has(callId)) continue;
     const before = found.get(callId);
     const why = before?.why ?? (lost > 0 ? 'answer_lost' : 'out');

@@ -50,7 +50,7 @@ export async function openState(
   if (run.attempt > 1)
     await tries.open(budget.budget, async (left) => {
       const recorded = await recordedTries(store.calls, run.no, left);
-      const isAgain = ([, end]: readonly [string, RecordedTry]): boolean =>
+      const isAgain = ([, { end }]: readonly [string, RecordedTry]): boolean =>
         end === 'failed' && options.retryFailed === true;
       return new Map([...recorded].filter((each) => !isAgain(each)));
     });

@@ -1,6 +1,6 @@
 import { type Budget, type BudgetOptions, createBudget } from '../governor/index.ts';
 import type { Clock } from '../scope/index.ts';
-import type { RunRecord, Store, TryLog } from '../store/index.ts';
+import { creditsNotSettled, type RunRecord, type Store, type TryLog } from '../store/index.ts';
 import type { RunOptions } from './run-options.ts';
 
 /** A tree while an attempt of it is made here. */
@@ -111,9 +111,14 @@ export class TreeBudgets {
     return tree;
   }
 
+  /** What the limits count as settled: what is still out on record is taken up with its run. */
   async #settled(store: BudgetReads, runs: readonly RunRecord[]): Promise<number> {
     let credits = 0;
-    for (const run of runs) credits += await store.calls.settledCredits(run.no);
+    for (const run of runs) {
+      credits += await store.calls.settledCredits(run.no);
+      const tries = (await this.#options.tries?.ofRun(run.id)) ?? [];
+      credits -= await creditsNotSettled(store.calls, run.no, { tries });
+    }
     return credits;
   }
 

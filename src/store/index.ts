@@ -18,7 +18,7 @@ export type {
 } from './port.ts';
 export { StoreConflict } from './port.ts';
 export { callName, jobOfStart, receiptName, typedCall } from './receipt-name.ts';
-export { type RecordedTry, recordedTries } from './recorded-tries.ts';
+export { creditsNotSettled, type RecordedTry, recordedTries } from './recorded-tries.ts';
 export type {
   BatchPlace,
   BoundaryEntry,

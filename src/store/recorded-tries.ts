@@ -1,8 +1,12 @@
 import type { CallReads } from './port.ts';
+import type { CallEntry } from './records.ts';
 import type { OpenTry } from './sqlite/try-log.ts';
 
 /** `answered`: nothing is settled. `failed`: they may have been done all the same, in this try or one before. */
-export type RecordedTry = 'ended' | 'answered' | 'failed';
+export type RecordedTry =
+  | { readonly end: 'ended'; readonly credits: number }
+  | { readonly end: 'answered' }
+  | { readonly end: 'failed' };
 
 /** What the store tells of calls that were out when an attempt died, or whose answers were lost. */
 export async function recordedTries(
@@ -13,12 +17,42 @@ export async function recordedTries(
   const recorded = new Map<string, RecordedTry>();
   if (tries.length === 0) return recorded;
   const open = new Set(tries.map(({ callId }) => callId));
+  for (const entry of await entriesOf(reads, runNo, tries))
+    recorded.set(entry.callId, hasEnded(entry) ? { end: 'ended', credits: entry.credits } : { end: 'failed' });
+  for (const { callId } of await reads.unsettledReceipts(runNo))
+    if (open.has(callId)) recorded.set(callId, { end: 'answered' });
+  return recorded;
+}
+
+/**
+ * Credits that the journal of a run has of calls that are still out on record, answered since `since`: no limit counts them
+ * as settled yet. Read it after the journal's sum, so that nothing counts twice.
+ */
+export async function creditsNotSettled(
+  reads: Pick<CallReads, 'journal'>,
+  runNo: number,
+  { tries, since = 0 }: { readonly tries: readonly OpenTry[]; readonly since?: number },
+): Promise<number> {
+  const out = tries.filter(({ credits }) => credits > 0);
+  const entries = await entriesOf(reads, runNo, out);
+  return entries.reduce((sum, entry) => sum + (hasEnded(entry) && entry.at >= since ? entry.credits : 0), 0);
+}
+
+function hasEnded({ error, receiptId }: CallEntry): boolean {
+  return error === null || receiptId !== null;
+}
+
+async function entriesOf(
+  reads: Pick<CallReads, 'journal'>,
+  runNo: number,
+  tries: readonly OpenTry[],
+): Promise<readonly CallEntry[]> {
+  const open = new Set(tries.map(({ callId }) => callId));
+  const found: CallEntry[] = [];
   for (const [datasetNo, of] of Map.groupBy(tries, ({ place }) => place.datasetNo)) {
     const ordinals = [...new Set(of.map(({ place }) => place.ordinal))];
     for (const entries of (await reads.journal(runNo, datasetNo, ordinals)).values())
-      for (const { callId, error, receiptId } of entries)
-        if (open.has(callId)) recorded.set(callId, error === null || receiptId !== null ? 'ended' : 'failed');
+      found.push(...entries.filter(({ callId }) => open.has(callId)));
   }
-  for (const { callId } of await reads.unsettledReceipts(runNo)) if (open.has(callId)) recorded.set(callId, 'answered');
-  return recorded;
+  return found;
 }

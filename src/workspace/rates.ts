@@ -9,7 +9,15 @@ import {
 import type { TreeBudgetsOptions } from '../run/index.ts';
 import { type Chance, type Clock, microCredits } from '../scope/index.ts';
 import type { CallsheetConfig } from '../sdk/index.ts';
-import { DAY_LEDGER, openRates, type Rates, type Store, type TryLog, treeLedger } from '../store/index.ts';
+import {
+  creditsNotSettled,
+  DAY_LEDGER,
+  openRates,
+  type Rates,
+  type Store,
+  type TryLog,
+  treeLedger,
+} from '../store/index.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -39,7 +47,7 @@ export const NOTHING_SHARED: SharedLimits = {
 export function sharedLimits(parts: {
   readonly path: string;
   readonly config: CallsheetConfig;
-  readonly store: Pick<Store, 'calls'>;
+  readonly store: LedgerReads;
   readonly clock: Clock;
   readonly chance: Chance;
 }): SharedLimits {
@@ -67,16 +75,29 @@ export function sharedLimits(parts: {
   };
 }
 
+type LedgerReads = Pick<Store, 'calls' | 'runs'>;
+
+/** What journals have since an instant, without what is still out on record: its ledger counts that once it is settled. */
+async function settledSince({ tries }: Rates, store: LedgerReads, since: number): Promise<number> {
+  let credits = await store.calls.creditsSince(since);
+  for (const runId of await tries.runIds()) {
+    const run = await store.runs.run(runId);
+    if (run === undefined) continue;
+    credits -= await creditsNotSettled(store.calls, run.no, { tries: await tries.ofRun(runId), since });
+  }
+  return credits;
+}
+
 /** One budget for all runs of this process; days are those of UTC. */
 function dayBudget(
   rates: Rates,
-  { limit, store, clock }: { readonly limit: number; readonly store: Pick<Store, 'calls'>; readonly clock: Clock },
+  { limit, store, clock }: { readonly limit: number; readonly store: LedgerReads; readonly clock: Clock },
 ): () => Promise<Budget> {
   const period = (): string => new Date(clock.now()).toISOString().slice(0, 10);
   const ledger = rates.ledger(DAY_LEDGER, {
     limit: microCredits(limit),
     period,
-    settled: async () => microCredits(await store.calls.creditsSince(Date.parse(period()))),
+    settled: async () => microCredits(await settledSince(rates, store, Date.parse(period()))),
   });
   const owner = (): BudgetOwner => {
     const tomorrow = new Date(Date.parse(period()) + DAY_MS).toISOString();

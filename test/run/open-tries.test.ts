@@ -2,7 +2,7 @@ import { describe, expect } from 'vitest';
 import { runReport } from '../../src/report/index.ts';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import type { Tool } from '../../src/sdk/index.ts';
-import { recordedTries } from '../../src/store/index.ts';
+import { recordedTries, type Unit, type Write } from '../../src/store/index.ts';
 import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
 import { crash, crashingEngine, laterClock } from '../harness/crash.ts';
 import { diedInRates } from '../harness/rates.ts';
@@ -93,7 +93,7 @@ describe('calls that were out when their process was killed', () => {
       ...{ callId, place: { datasetNo: 1, ordinal: 1 }, tool: 'acme.find', credits: 1, isKeyed: true },
     }));
     expect(await recordedTries(calls, run.no, tries)).toEqual(
-      new Map([...paid.map((callId) => [callId, 'answered'] as const), [failed[0] ?? '', 'failed']]),
+      new Map([...paid, ...failed].map((callId) => [callId, { end: paid.includes(callId) ? 'answered' : 'failed' }])),
     );
   });
 
@@ -215,6 +215,45 @@ describe('answers that were recorded and not settled when their process was kill
       const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 100 } });
       expect([third.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
     }
+  });
+});
+
+describe('answers that were journalled when their process was killed, and no limit was told', () => {
+  /** A run that is killed before this write; no limit is told of what its journal has by then. */
+  async function killedUntold(order: PlayOrder, dies: (write: Write) => boolean, config = {}) {
+    const counted = countedTool(KEYED, ({ n }) => n);
+    const dir = testFolder({ 'callsheet.config.json': JSON.stringify(config) });
+    const now = await openTest(dir, { tools: [counted.tool] });
+    const run = await queued(now, ROWS, order);
+    const { committer } = now;
+    const untold = {
+      commit: (unit: Unit) => committer.commit(unit),
+      defer: (unit: Unit, settled?: (error: unknown) => void) =>
+        committer.defer(unit, unit.some(({ kind }) => kind === 'call') ? undefined : settled),
+      flush: () => committer.flush(),
+    };
+    await crash({ ...now, committer: untold }, run.id, dies);
+    diedInRates(now.paths.rates);
+    return { ...counted, run, later: await openTest(dir, { tools: [counted.tool], clock: laterClock() }) };
+  }
+
+  verifies(['BUDGET-SETTLED-1', 'BUDGET-DAY-1'], 'count once for the day', async () => {
+    const isEnd = ({ kind }: Write): boolean => kind === 'runState';
+    const { sent, run, later } = await killedUntold({ input: { rows: 8 } }, isEnd, { creditsPerDay: 40 });
+    expect(await shown(later, run.id)).toEqual({ settled: 8, unknown: 0 });
+    const other = await runPlay(later, FRESH, { input: { rows: 20 } });
+    expect([other.result, (await attempt(later, run.id)).result]).toEqual([20, 8]);
+    const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 100 } });
+    expect([third.code, sent.length]).toEqual(['OUT_OF_CREDITS', 40]);
+  });
+
+  verifies('BUDGET-SETTLED-1', 'count for their run as well', async () => {
+    let entries = 0;
+    const order = { input: { rows: 60 }, maxCredits: 40 };
+    const { sent, run, later } = await killedUntold(order, ({ kind }) => kind === 'call' && ++entries > 20);
+    expect((await shown(later, run.id)).settled).toBeGreaterThan(0);
+    expect((await attempt(later, run.id)).code).toBe('OUT_OF_CREDITS');
+    expect([chargedFor(sent, KEYED), await shown(later, run.id)]).toEqual([40, { settled: 40, unknown: 0 }]);
   });
 });
 

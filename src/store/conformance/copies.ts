@@ -177,7 +177,7 @@ export function copies(current: () => StoreUnderTest): void {
     const runNo = await newest(store);
     const copied = (await store.calls.operations(runNo, 1, [1])).get(1);
     expect(copied?.map((of) => of.label).sort()).toEqual(['done', 'doubt', 'failed in doubt', 'trying']);
-    expect(copied).toContainEqual(operationRecord('doubt'));
+    expect(copied).toContainEqual({ ...operationRecord('doubt'), isInherited: true });
     // They are the new run's own: resolved there, they stay in doubt in the source.
     await committed(store, { ...resolve('doubt', 'notDone'), runId: COPIED } as Write, lease(COPIED, 1));
     const resent = { ...operation('doubt'), fence: { runNo, attempt: 1 } } as Write;

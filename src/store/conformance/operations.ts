@@ -92,8 +92,8 @@ export function operations(current: () => StoreUnderTest): void {
       const copy: Write = { kind: 'run', run: newRun('run_3', { replayedFrom: 'run_1' }) };
       await committed(again, copy, { kind: 'copyRun', fromRunNo: fence.runNo, toRunId: 'run_3', again: [] });
       expect(await again.calls.operationsOfBatch(copy.no ?? 0, 'together')).toEqual([
-        { ...member(0), place: places[0] },
-        { ...member(2), place: places[2] },
+        { ...member(0), place: places[0], isInherited: true },
+        { ...member(2), place: places[2], isInherited: true },
       ]);
     },
   );
@@ -223,7 +223,7 @@ export function operations(current: () => StoreUnderTest): void {
     const standing = (call: string) =>
       again.calls.callInRuns([third, other.runNo, 99, fence.runNo], place, digest(call));
     expect(await standing('a')).toEqual([
-      { runNo: third, answered: false, operation: a, inherited: true },
+      { runNo: third, answered: false, operation: { ...a, isInherited: true }, inherited: true },
       { runNo: fence.runNo, answered: false, operation: a, inherited: false },
     ]);
     expect(await standing('b')).toEqual([

@@ -132,6 +132,14 @@ export class TryLog {
     return (await this.#file.transact((db) => db.all<TryRow>(OF_RUN, runId))).map(leftTry);
   }
 
+  /** Runs that have paid calls on record. */
+  async runIds(): Promise<readonly string[]> {
+    const runs = await this.#file.transact((db) =>
+      db.all<{ run: string }>('SELECT DISTINCT run FROM open_tries WHERE out > 0'),
+    );
+    return runs.map(({ run }) => run);
+  }
+
   /** What the run's attempts have left, as `how` says of each; whoever says so tells the ledgers. */
   take(runId: string, how: ReadonlyMap<string, TakenAs>): Promise<void> {
     const { session } = this.#file;
