@@ -20,7 +20,7 @@ export interface RatesOptions {
   readonly heldAfterMs?: number;
 }
 
-const HELD_AFTER_MS = 10_000;
+export const HELD_AFTER_MS = 10_000;
 /** At its end a process cannot wait from the clock; others hold the lock for as long as a disk takes. */
 const LAST_WAIT_MS = 1_000;
 const FORMAT = 1;

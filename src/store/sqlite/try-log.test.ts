@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -59,6 +61,22 @@ describe('tries in rates.db', () => {
     // Under a key it was charged once; what was sent twice without one may have been charged twice.
     expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'c', credits: 0, lost: 1.5 }]);
     expect([leftTries(path, 'run_2'), leftTries(join(folder, 'none.db'), RUN.id)]).toEqual([[], []]);
+  });
+
+  verifies('BUDGET-LEFT-1', 'are waited for by whoever looks while another process has the whole file', async () => {
+    const { path, open } = setUp();
+    const rates = open();
+    await rates.tries.sent(RUN, [tryOf('a')]);
+    rates.close();
+    const script = `import { DatabaseSync } from 'node:sqlite';
+      const db = new DatabaseSync(process.argv[1]);
+      db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE held (a); COMMIT');
+      console.log('held');
+      setTimeout(() => db.close(), 200);`;
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', script, path]);
+    await once(holder.stdout, 'data');
+    expect(leftTries(path, RUN.id)).toMatchObject([{ callId: 'a', credits: 1.5 }]);
+    await once(holder, 'close');
   });
 
   for (const name of ['day', 'tree run_0'])

@@ -1,7 +1,7 @@
 import { creditsOf, microCredits, type Place } from '../../scope/index.ts';
 import { Database } from './driver.ts';
 import { COUNTED, type Counted, DAY, giveBackLost, leaveTries, takeLeft } from './left-credits.ts';
-import type { RatesFile } from './rates-file.ts';
+import { HELD_AFTER_MS, type RatesFile } from './rates-file.ts';
 
 /** A paid call that goes out. */
 export interface OpenTry {
@@ -178,6 +178,8 @@ export function leftTries(path: string, runId: string): readonly LeftTry[] {
   let db: Database | undefined;
   try {
     db = new Database(path, { readOnly: true });
+    // After a kill whoever comes first recovers the file, and all others find it locked meanwhile.
+    db.exec(`PRAGMA busy_timeout = ${HELD_AFTER_MS}`);
     return db.all<TryRow>(OF_RUN, runId).map(leftTry);
   } catch {
     return [];
