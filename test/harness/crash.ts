@@ -62,6 +62,14 @@ export function laterClock(ms = 3_600_000): Clock {
   return { ...systemClock, now: () => systemClock.now() + ms };
 }
 
+const DAY_MS = 86_400_000;
+const TO_NOON_MS = DAY_MS / 2 - (systemClock.now() % DAY_MS);
+
+/** The machine's clock with the time of day put to noon when the tests began: so much later it is the same day. */
+export function noonClock(ms = 0): Clock {
+  return laterClock(TO_NOON_MS + ms);
+}
+
 /** A clock on which time passes so many times faster. */
 export function fastClock(times: number): Clock {
   const began = systemClock.now();

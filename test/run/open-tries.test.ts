@@ -4,7 +4,7 @@ import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import type { Tool } from '../../src/sdk/index.ts';
 import { recordedTries, type Unit, type Write } from '../../src/store/index.ts';
 import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
-import { crash, crashingEngine, laterClock } from '../harness/crash.ts';
+import { crash, crashingEngine, noonClock } from '../harness/crash.ts';
 import { diedInRates } from '../harness/rates.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows, latch, until } from '../harness/tools.ts';
 import { attempt, openTest, type PlayOrder, queued, runPlay, testFolder } from '../harness/workspace.ts';
@@ -49,7 +49,7 @@ async function killed(
   { config = {}, ...order }: PlayOrder & { readonly config?: object },
 ): Promise<Killed> {
   const dir = testFolder({ 'callsheet.config.json': JSON.stringify(config) });
-  const now = await openTest(dir, { tools: [tool] });
+  const now = await openTest(dir, { tools: [tool], clock: noonClock() });
   const run = await queued(now, ROWS, order);
   const { engine, die } = crashingEngine(now, () => false);
   void engine.start(run.id);
@@ -59,7 +59,7 @@ async function killed(
   await new Promise((resolve) => setImmediate(resolve));
   die();
   diedInRates(now.paths.rates);
-  return { dir, runId: run.id, later: await openTest(dir, { tools: [tool], clock: laterClock() }) };
+  return { dir, runId: run.id, later: await openTest(dir, { tools: [tool], clock: noonClock(3_600_000) }) };
 }
 
 describe('calls that were out when their process was killed', () => {
@@ -197,12 +197,12 @@ describe('answers that were recorded and not settled when their process was kill
     ] as const) {
       const { tool, sent } = countedTool(parts, ({ n }) => n);
       const dir = testFolder({ 'callsheet.config.json': JSON.stringify({ creditsPerDay: 40 }) });
-      const now = await openTest(dir, { tools: [tool] });
+      const now = await openTest(dir, { tools: [tool], clock: noonClock() });
       const run = await queued(now, ROWS, { input: { rows: 8 } });
       await crash(now, run.id, (write) => write.kind === 'call');
       diedInRates(now.paths.rates);
       expect(await now.store.calls.unsettledReceipts(run.no)).toHaveLength(8);
-      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const later = await openTest(dir, { tools: [tool], clock: noonClock(3_600_000) });
       expect(await shown(later, run.id)).toEqual({ settled: 0, unknown: 8 });
       // Held for their run, whoever asks first.
       if (asksFirst === 'another') await runPlay(later, FRESH, { input: { rows: 100 } });
@@ -223,7 +223,7 @@ describe('answers that were journalled when their process was killed, and no lim
   async function killedUntold(order: PlayOrder, dies: (write: Write) => boolean, config = {}) {
     const counted = countedTool(KEYED, ({ n }) => n);
     const dir = testFolder({ 'callsheet.config.json': JSON.stringify(config) });
-    const now = await openTest(dir, { tools: [counted.tool] });
+    const now = await openTest(dir, { tools: [counted.tool], clock: noonClock() });
     const run = await queued(now, ROWS, order);
     const { committer } = now;
     const untold = {
@@ -234,7 +234,7 @@ describe('answers that were journalled when their process was killed, and no lim
     };
     await crash({ ...now, committer: untold }, run.id, dies);
     diedInRates(now.paths.rates);
-    return { ...counted, run, later: await openTest(dir, { tools: [counted.tool], clock: laterClock() }) };
+    return { ...counted, run, later: await openTest(dir, { tools: [counted.tool], clock: noonClock(3_600_000) }) };
   }
 
   verifies(['BUDGET-SETTLED-1', 'BUDGET-DAY-1'], 'count once for the day', async () => {
