@@ -618,6 +618,7 @@ export const REQUIREMENTS = {
     'Where a provider refuses a request, runs errors and why show its words, and what to mend comes first.',
   'LIVE-PARKED-1': 'Rows that come back from waiting make no rate negative and no time left wrong.',
   'NEXT-WORKS-1': 'Of a run that is out of credits, only commands are named that let it go on.',
+  'PLAN-MOST-1': 'A plan that could not follow the play to its end says that it may cost more than its most.',
   'PLAN-UNLIMITED-1': 'A plan of tools without declared rates says so, and names no time.',
 
   // what a new user's session found: commands that only look, or stop

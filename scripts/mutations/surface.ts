@@ -262,4 +262,11 @@ export const SURFACE: readonly Mutation[] = [
     to: 'datasets: frames.map((frame) => frame.key),',
     why: 'runs show names a command that finds no dataset',
   },
+  {
+    breaks: ['PLAN-MOST-1'],
+    file: 'cli/plan-text.ts',
+    from: "plan.isWhole ? '' : ' or more'",
+    to: "''",
+    why: 'a plan names a most that the run goes beyond',
+  },
 ];

@@ -3,10 +3,13 @@ import { verifies } from '../../test/requirements.ts';
 import type { PlanJson } from '../report/index.ts';
 import { planLines } from './plan-text.ts';
 
-verifies('PLAN-UNLIMITED-1', 'a plan names a time only where rates are declared', () => {
-  const none = { least: 0, expected: 0, most: 0 };
-  const lineOf = (seconds: PlanJson['seconds']): string | undefined =>
-    planLines({ play: 'p', datasets: [], credits: none, seconds, notes: [] } as unknown as PlanJson).at(-1);
-  expect(lineOf({ atDeclaredLimits: 0, isDeclared: false })).toBe('time at the declared limits: none declared');
-  expect(lineOf({ atDeclaredLimits: 0, isDeclared: true })).toBe('time at the declared limits: 0 s');
+verifies('PLAN-MOST-1', 'names a most only where the play was followed to its end', () => {
+  const plan = {
+    ...{ play: 'enrich', datasets: [], credits: { least: 1, expected: 2, most: 3 } },
+    ...{ seconds: { atDeclaredLimits: 0, isDeclared: false }, sample: null, pilot: null, notes: [] },
+  } as unknown as PlanJson;
+  const told = (isWhole: boolean): string | undefined =>
+    planLines({ ...plan, isWhole }).find((line) => line.startsWith('credits'));
+  expect(told(true)).toBe('credits: 1 – 2 – 3 (least – expected – most)');
+  expect(told(false)).toBe('credits: 1 – 2 – 3 or more (least – expected – most)');
 });

@@ -42,7 +42,7 @@ export interface Budget {
   /**
    * What counts as unknown and spent since it was lost, in this attempt or an earlier one, and may still become known.
    *
-   * @param isOfPeriod false where that was in an earlier period of a budget that has any
+   * @param isOfPeriod false where that was in an earlier period: a budget that begins anew from time to time has forgotten it
    */
   lost(maxCredits: number, isOfPeriod: boolean, wasLost?: () => void): Owed;
   /** What was settled turned out to cost so much more, or less. */

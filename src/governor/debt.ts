@@ -4,7 +4,7 @@ export interface Debt<From> {
   state: 'open' | 'lost' | 'paid';
   /** The innermost budget that it is taken from. */
   readonly from: From;
-  /** False of what was lost in an earlier period of a budget that has any. */
+  /** False of what was lost in an earlier period: a budget that begins anew from time to time has forgotten it. */
   readonly isOfPeriod: boolean;
   /** Told before it comes to count as lost. */
   readonly wasLost: (() => void) | undefined;

@@ -3,10 +3,7 @@ import type { CallEntry } from './records.ts';
 import type { OpenTry } from './sqlite/try-log.ts';
 
 /** `answered`: nothing is settled. `failed`: they may have been done all the same, in this try or one before. */
-export type RecordedTry =
-  | { readonly end: 'ended'; readonly credits: number }
-  | { readonly end: 'answered' }
-  | { readonly end: 'failed' };
+export type RecordedTry = { readonly end: 'ended'; readonly credits: number } | { readonly end: 'answered' | 'failed' };
 
 /** What the store tells of calls that were out when an attempt died, or whose answers were lost. */
 export async function recordedTries(
