@@ -1,5 +1,6 @@
 /**
- * What a user gets: the packed tarball, judged by publint and attw, installed into an empty folder, and run there.
+ * What a user gets: the packed tarball, judged by publint and attw, installed into an empty folder, and run there by the
+ * oldest Node.js that package.json admits.
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,6 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
+
+interface Published {
+  readonly version: string;
+  readonly engines: { readonly node: string };
+}
 
 interface Run {
   readonly ok: boolean;
@@ -54,11 +60,31 @@ async function installAndRun(tarball: string, folder: string): Promise<void> {
   const script = "const sdk = await import('callsheet'); console.log(typeof sdk.definePlay, typeof sdk.defineTool)";
   const types = await must('import callsheet', process.execPath, ['-e', script], { cwd: folder });
   if (types.trim() !== 'function function') throw new StepFailed(`import('callsheet') gave ${types}`);
-  const { version } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const { version, engines } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Published;
   const said = await must('npx callsheet --version', 'npx', ['--no-install', 'callsheet', '--version'], {
     cwd: folder,
   });
   if (!said.includes(version)) throw new StepFailed(`callsheet --version said '${said.trim()}' instead of ${version}`);
+  await runOnOldest(engines.node, folder);
+}
+
+/** The first run of a user: `init` and its play, whose calls go over HTTP to the sandbox. */
+async function runOnOldest(admitted: string, folder: string): Promise<void> {
+  const oldest = /^>=(\d+)\.(\d+)$/.exec(admitted);
+  if (oldest === null) throw new StepFailed(`engines.node is '${admitted}', and not '>=<major>.<minor>'`);
+  const name = `node-${process.platform === 'win32' ? 'win' : process.platform}-${process.arch}`;
+  const version = `${oldest[1]}.${oldest[2]}.0`;
+  const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', '--no-save'];
+  await must(`install Node.js ${version}`, 'npm', ['install', `${name}@${version}`, ...flags], { cwd: folder });
+  const node = join(folder, 'node_modules', name, 'bin', 'node');
+  const callsheet = (...args: string[]): Promise<string> => {
+    const bin = join(folder, 'node_modules/callsheet/dist/cli/bin.js');
+    return must(`callsheet ${args[0]} on Node.js ${version}`, node, [bin, ...args], { cwd: folder });
+  };
+  await callsheet('init');
+  const said = await callsheet('run', 'find-email.play.ts', '--csv', 'leads.csv', '-o', 'out.csv', '--yes', '--json');
+  const { calls } = JSON.parse(said) as { calls: { live: number; failed: number } };
+  if (calls.live === 0 || calls.failed > 0) throw new StepFailed(`Of ${calls.live} calls ${calls.failed} failed`);
 }
 
 async function main(): Promise<void> {

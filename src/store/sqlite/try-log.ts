@@ -41,6 +41,10 @@ const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, tool, k
 const AGAIN =
   'UPDATE open_tries SET out = lost, lost = 0, session = ? WHERE run = ? AND call = ? AND out = 0 AND lost > 0';
 const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
+const OWN = 'WHERE run = ? AND call = ? AND session = ?';
+const LOST = `UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${OWN} AND out > 0`;
+const KNOWN = `DELETE FROM open_tries ${OWN} AND lost = 0`;
+const NOT_OUT = `UPDATE open_tries SET out = 0 ${OWN}`;
 
 /** What becomes of what a run's attempts have left: `known` elsewhere, `lost`, or `out` (again), now this session's. */
 export type TakenAs = 'known' | 'lost' | 'out';
@@ -72,13 +76,15 @@ export class TryLog {
    */
   sent(run: { readonly id: string; readonly rootId: string }, tries: readonly OpenTry[]): Promise<void> {
     const { session, connection } = this.#file;
-    const changed = this.#change((db) => {
+    const { id, rootId } = run;
+    const change = (db: Database): void => {
       for (const { callId, place, tool, credits, isKeyed } of tries) {
-        const where = [run.id, callId, run.rootId, place.datasetNo, place.ordinal];
-        db.run(OUT, ...where, tool, isKeyed ? 1 : 0, microCredits(credits), session);
+        const [keyed, out] = [isKeyed ? 1 : 0, microCredits(credits)];
+        db.run(OUT, id, callId, rootId, place.datasetNo, place.ordinal, tool, keyed, out, session);
       }
-    });
-    if (connection === undefined) return changed;
+    };
+    if (connection === undefined) return this.#change(change);
+    this.#file.soon(change);
     // All that goes out in this turn in one transaction.
     this.#making ??= Promise.resolve().then(() => {
       this.#making = undefined;
@@ -90,15 +96,11 @@ export class TryLog {
   /** `lost`: they may have been charged, and no answer says so. Resolves when that is on record. */
   ended(runId: string, callIds: readonly string[], how: 'known' | 'lost'): Promise<void> {
     const { session } = this.#file;
-    const own = 'WHERE run = ? AND call = ? AND session = ?';
     return this.#change((db) => {
       for (const callId of callIds) {
-        const of = [runId, callId, session];
-        if (how === 'lost')
-          db.run(`UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${own} AND out > 0`, ...of);
+        if (how === 'lost') db.run(LOST, runId, callId, session);
         // What was lost before and is not out again may have been charged besides.
-        else if (db.run(`DELETE FROM open_tries ${own} AND lost = 0`, ...of) === 0)
-          db.run(`UPDATE open_tries SET out = 0 ${own}`, ...of);
+        else if (db.run(KNOWN, runId, callId, session) === 0) db.run(NOT_OUT, runId, callId, session);
       }
     });
   }
