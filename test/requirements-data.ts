@@ -242,6 +242,10 @@ export const REQUIREMENTS = {
   'JOB-HANDLE-2': 'A job whose handle the tool cannot read is kept, and polled once the tool is mended.',
   'JOB-PARK-1': 'A job that is polled rarely parks its row between two polls, whatever its effect.',
   'JOB-END-1': 'A job that is not done in time fails its call, and a later try asks for the same job.',
+  'JOB-END-2':
+    'A refusal to tell of a job says nothing of the job: what it may cost stays unknown, and a later try asks for the same job.',
+  'JOB-END-3':
+    'A job that its provider knows no more (404, 410) may have been charged; a later try starts another, of a write none.',
   'JOB-BUDGET-1':
     'Jobs that are open hold what they may cost: the budget is spent to the last credit and never beyond, over crashes and runs.',
   'JOB-BUDGET-2': 'A job that nobody can ask about any more holds nobody up: what it may cost counts as spent.',
@@ -273,7 +277,9 @@ export const REQUIREMENTS = {
     'The time that a provider names is kept; it is stretched only while single calls that came back then are refused.',
   'PACE-LEARN-3': 'A learnt limit that the provider has raised is found again.',
   'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
-  'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle.',
+  'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle; who can ask another one meanwhile does so at once.',
+  'BREAKER-PROVIDER-2':
+    'An outage fails no row that has no other provider to ask, unless it lasts longer than providerMaxWait: its call waits.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
   'BUDGET-TREE-2': 'Whichever run of a tree is resumed with more credits raises the limit of the tree.',
   'PACE-GAP-1':

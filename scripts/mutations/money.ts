@@ -6,9 +6,16 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/lost-try.ts',
-    from: '(status === undefined || status < 500)',
-    to: 'true',
-    why: 'a provider that is down uses up a limit on which nothing was spent',
+    from: "ending === 'inProgress' || ending === 'ambiguous'",
+    to: "ending === 'inProgress'",
+    why: 'a provider that charges and then fails takes a run over its limit',
+  },
+  {
+    breaks: ['BUDGET-LEFT-1'],
+    file: 'store/recorded-tries.ts',
+    from: "entry.source === 'live' ?",
+    to: 'true ?',
+    why: 'what a killed run may have spent is forgotten once another run has bought the same',
   },
   {
     breaks: ['BUDGET-LOST-1'],
@@ -118,8 +125,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'call/open-tries.ts',
-    from: "(isKeyed && end !== 'failed') ? 'out' : 'lost';",
-    to: "end !== 'failed' ? 'out' : 'lost';",
+    from: '(isKeyed && end === undefined)',
+    to: '(end === undefined)',
     why: 'what may be charged twice is counted once',
   },
   {
@@ -209,8 +216,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-3'],
     file: 'store/sqlite/try-log.ts',
-    from: 'if (connection === undefined) return changed;',
-    to: 'return changed;',
+    from: 'if (connection === undefined) return this.#change(change);',
+    to: 'return this.#change(change);',
     why: 'calls go out later than the slots that other processes count on',
   },
   {

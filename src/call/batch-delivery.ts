@@ -150,6 +150,7 @@ async function permitOf(
       reserved,
       signal: run.halt,
       rowWaitMs: isParkable ? ROW_WAIT_MS : undefined,
+      passesOver: members.every(({ asked: { scope } }) => scope?.passesOver === true),
       unlimited: tool.isFunction,
       tool: of.id,
       operation: asked.label,

@@ -20,6 +20,12 @@ import { ROW_WAIT_MS } from './permit.ts';
 import type { Question } from './question.ts';
 import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 
+/**
+ * Statuses by which a provider says that it knows no such job (any more): whoever asks next starts another, under another key.
+ * A write may have been done all the same, and is not started again.
+ */
+const GONE: ReadonlySet<number> = new Set([404, 410]);
+
 interface Asked {
   readonly run: CallRun;
   readonly question: Question;
@@ -143,12 +149,14 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
   const { clock } = run.process;
   const forget: Write = { kind: 'evict', receiptIds: [started.receiptId], at: clock.now() };
   if (!polled.answered) {
-    // The provider knows no such job, or says that it has failed: whoever asks next starts another.
-    if (polled.failure.ending === 'rejected') {
+    const isGone = GONE.has(polled.failure.status ?? 0) && question.effect !== 'write';
+    if (isGone) {
       await run.process.committer.commit([forget]);
-      started.bill?.charge(0);
+      started.bill?.charge('unknown');
+      run.tries.keyIsUsed(question.callId);
     }
-    throw new NotAnswered(polled.failure, { ...polled, source: 'live' });
+    // What was refused otherwise is the look, and says nothing of the job.
+    throw new NotAnswered(polled.failure, { ...polled, refusals: isGone ? polled.refusals : 0, source: 'live' });
   }
   const bill = started.bill ?? run.openJobs.owing(polled.permit);
   if (started.bill !== undefined) polled.permit.charge(0);

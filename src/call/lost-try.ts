@@ -3,9 +3,9 @@ import { PutOff } from '../scope/index.ts';
 import type { Failure } from '../tool/index.ts';
 import type { LostTry } from './open-tries.ts';
 
-/** True where a request went out and nothing says that it was not done, as a status of 500 and more does. */
-export function mayBeCharged({ ending, status }: Failure): boolean {
-  return ending === 'inProgress' || (ending === 'ambiguous' && (status === undefined || status < 500));
+/** True where a request went out and nothing says that it was not done: a status of 500 and more does not either. */
+export function mayBeCharged({ ending }: Failure): boolean {
+  return ending === 'inProgress' || ending === 'ambiguous';
 }
 
 /**

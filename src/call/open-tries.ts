@@ -67,7 +67,7 @@ export class OpenTries {
     for (const { callId, place, credits, lost, isKeyed, isOfDay } of left) {
       const record = known.get(callId);
       const end = record?.end;
-      const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end !== 'failed') ? 'out' : 'lost';
+      const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end === undefined) ? 'out' : 'lost';
       if (credits > 0 || so === 'out') how.set(callId, so);
       const owe = (wasLost?: () => void): Owed =>
         credits > 0 ? budget.owe(credits, wasLost) : budget.lost(lost, isOfDay, wasLost);
@@ -115,6 +115,11 @@ export class OpenTries {
     const [first, second] = calls;
     if (first === undefined || second !== undefined) lost.charge('unknown');
     else this.#held.set(first.callId, lost);
+  }
+
+  /** What this call has lost is not handed over to its next try, which goes out under another key. */
+  keyIsUsed(callId: string): void {
+    this.#log?.keyIsUsed(this.#run.id, callId);
   }
 
   /** An operation is on record for another try, under this key. */

@@ -22,6 +22,7 @@ export function permitFor(
     reserved,
     signal: run.halt,
     rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,
+    passesOver: question.scope.passesOver,
     unlimited: tool.isFunction,
     tool: tool.id,
     operation: question.label,

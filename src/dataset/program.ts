@@ -92,7 +92,7 @@ async function runOver(program: CompiledProgram, seen: Record<string, unknown>, 
 }
 
 async function runStep(step: CompiledStep, seen: Record<string, unknown>, place: ProgramPlace): Promise<unknown> {
-  const scope = place.scope.at(step.name);
+  const scope = place.scope.at(step.name, step.continueOnUnavailable);
   const { sink } = place;
   try {
     if (step.program !== undefined)

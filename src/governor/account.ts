@@ -11,10 +11,11 @@ import {
   type PermitRequest,
 } from './permit.ts';
 import { ProviderBreaker } from './provider-breaker.ts';
-import { exhausted, LongWait, unavailable } from './refusals.ts';
+import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
+import { WakeUp } from './wake-up.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
 
 export interface AccountParts {
@@ -29,7 +30,7 @@ export interface AccountParts {
 /**
  * Decides for one provider account which call may go out now.
  *
- * Owns: the allowance, breaker and queue of the account, one timer.
+ * Owns: the allowance, breaker, queue and wake-up of the account.
  * Does not own: budgets (they span accounts), the persistence breaker (governor), retries (call).
  *
  * Invariants
@@ -47,19 +48,21 @@ export class AccountGovernor implements PermitHolder {
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
   readonly #allowance: Allowance;
-  readonly #breaker = new ProviderBreaker();
+  readonly #breaker: ProviderBreaker;
+  readonly #wakeUp: WakeUp;
   readonly #lanes = new Lanes();
   #leastWaitMs: number;
   #microCredits = 0;
   #pumping = false;
   #limitsConcurrency: boolean;
-  #timer: { readonly at: number; readonly cancel: () => void } | undefined;
 
   constructor(account: ProviderAccount, parts: AccountParts) {
     this.account = account;
     this.#clock = parts.clock;
     this.#maxWaitMs = parts.providerMaxWaitMs;
     this.#leastWaitMs = parts.providerMaxWaitMs;
+    this.#breaker = new ProviderBreaker(parts.providerMaxWaitMs);
+    this.#wakeUp = new WakeUp(parts.clock, () => this.#pump());
     const waiters = { wake: () => this.#pump(), failed: (error: unknown) => this.refuseAll(() => error) };
     const windows = parts.windows({
       ready: (ms) => Math.min(this.#lanes.size, this.#allowance.room, this.#allowance.paceRoom(ms)),
@@ -76,8 +79,8 @@ export class AccountGovernor implements PermitHolder {
   }
 
   permit(request: PermitRequest): Permit | Promise<Permit> {
-    const probe = this.#breaker.isOpen;
-    if (probe) this.#takeProbe(request);
+    const probe = this.#breaker.isOpen && this.#breaker.admits(request, this.#lanes.size > 0, this.#clock.monotonic());
+    if (this.#breaker.isOpen && !probe) return this.#wait(request, false);
     try {
       return this.#permitNow(request, probe) ?? this.#wait(request, probe);
     } catch (error) {
@@ -87,13 +90,20 @@ export class AccountGovernor implements PermitHolder {
     }
   }
 
-  /** Refuses everyone who waits. */
-  refuseAll(error: (request: PermitRequest) => unknown): void {
+  /** Refuses everyone who waits and whom there is an error for; true where there was somebody. */
+  refuseAll(errorOf: (request: PermitRequest) => unknown): boolean {
     const wasPumping = this.#pumping;
     this.#pumping = true; // nobody is served between two refusals
-    for (const waiter of [...this.#lanes]) this.#refuse(waiter, error(waiter.request));
+    let refused = false;
+    for (const waiter of [...this.#lanes]) {
+      const error = errorOf(waiter.request);
+      if (error === undefined) continue;
+      this.#refuse(waiter, error);
+      refused = true;
+    }
     this.#pumping = wasPumping;
     this.#pump();
+    return refused;
   }
 
   /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */
@@ -152,11 +162,6 @@ export class AccountGovernor implements PermitHolder {
     budget?.settle(maxCredits, credits);
   }
 
-  #takeProbe(request: PermitRequest): void {
-    const now = this.#clock.monotonic();
-    if (!this.#breaker.takeProbe(now)) throw unavailable(request, Math.max(0, this.#breaker.nextProbeAt - now));
-  }
-
   #permitNow(request: PermitRequest, probe: boolean): Permit | undefined {
     const allowance = this.#allowance;
     const unlimited = request.unlimited === true && allowance.isUndeclared;
@@ -213,7 +218,7 @@ export class AccountGovernor implements PermitHolder {
 
   #rest(): void {
     if (this.#lanes.size > 0) return;
-    this.#wakeAt(undefined, 0);
+    this.#wakeUp.cancel();
     this.#allowance.unwanted();
   }
 
@@ -223,16 +228,23 @@ export class AccountGovernor implements PermitHolder {
     if (waiter === undefined) return false;
     const now = this.#clock.monotonic();
     waiter.firstAt ??= now;
+    const probeAt = waiter.probe ? 0 : this.#breaker.blockedUntil;
+    if (probeAt > now) {
+      if (this.#breaker.isLong(now) && this.refuseAll((request) => this.#breaker.refusal(request, now))) return true;
+      this.#wakeUp.at(probeAt, now);
+      return false;
+    }
     const at = this.#allowance.blockedUntil(now, waiter.request.unlimited === true && this.#allowance.isUndeclared);
     if (at > now) {
       // Places are asked for again at that instant; how long others keep them nobody knows.
       const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';
       const isLong = at - now > this.#leastWaitMs || this.#isVain(now);
       if (isKnown && isLong && this.#refuseLongWaits(at, now)) return true;
-      this.#wakeAt(at, now);
+      this.#wakeUp.at(at, now);
       return false;
     }
     if (waiter.credits === 'none' && !this.#reserveCredits(waiter)) return true;
+    if (this.#breaker.isOpen && !waiter.probe) waiter.probe = this.#breaker.takeProbe(now);
     this.#leave(waiter);
     const { request, probe, since, firstAt = now } = waiter;
     const slots = this.#allowance.reserve(now, since);
@@ -250,6 +262,8 @@ export class AccountGovernor implements PermitHolder {
         return true;
       }
       waiter.credits = 'queued';
+      if (waiter.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+      waiter.probe = false;
       if (waiter.lane !== undefined) this.#lanes.hold(waiter.lane);
     } catch (error) {
       this.#refuse(waiter, error);
@@ -265,21 +279,12 @@ export class AccountGovernor implements PermitHolder {
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
     const isVain = this.#isVain(now);
-    let refused = false;
-    for (const waiter of [...this.#lanes]) {
-      const { request } = waiter;
-      if (!isVain && ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
-      const until = this.#wallClock(at, now);
-      const isTooLong = isVain || ms > this.#maxWaitMs;
-      this.#refuse(
-        waiter,
-        isTooLong
-          ? exhausted(request, { ms, until, reason: this.#allowance.reason })
-          : new LongWait(this.account.key, until),
-      );
-      refused = true;
-    }
-    return refused;
+    const isTooLong = isVain || ms > this.#maxWaitMs;
+    const until = this.#wallClock(at, now);
+    return this.refuseAll((request) => {
+      if (isTooLong) return exhausted(request, { ms, until, reason: this.#allowance.reason });
+      return ms > (request.rowWaitMs ?? ms) ? new LongWait(this.account.key, until) : undefined;
+    });
   }
 
   /** Ends a waiter without a permit and gives back whatever it holds. */
@@ -307,21 +312,8 @@ export class AccountGovernor implements PermitHolder {
     if (permit.probe) this.#breaker.probed(counts ? !failed : undefined, this.#clock.monotonic());
     else if (failed) {
       const now = this.#clock.monotonic();
-      if (this.#breaker.ended(true, now))
-        this.refuseAll((request) => unavailable(request, this.#breaker.nextProbeAt - now));
+      if (this.#breaker.ended(true, now)) this.refuseAll((request) => this.#breaker.refusal(request, now));
     } else if (counts) this.#breaker.ended(false, 0);
-  }
-
-  #wakeAt(at: number | undefined, now: number): void {
-    if (this.#timer?.at === at) return;
-    this.#timer?.cancel();
-    this.#timer = undefined;
-    if (at === undefined || !Number.isFinite(at)) return;
-    const cancel = this.#clock.after(at - now, () => {
-      this.#timer = undefined;
-      this.#pump();
-    });
-    this.#timer = { at, cancel };
   }
 
   #wallClock(at: number, now: number): number {
@@ -329,9 +321,9 @@ export class AccountGovernor implements PermitHolder {
   }
 
   #runWait(lane: Lane, now: number): RunWait {
-    const reason = lane.held ? 'credits' : this.#allowance.reason;
+    const reason = lane.held ? 'credits' : this.#breaker.isOpen ? 'outage' : this.#allowance.reason;
     const isKnown = !lane.held && reason !== 'concurrency';
-    const until = isKnown && this.#timer !== undefined ? this.#wallClock(this.#timer.at, now) : null;
+    const until = isKnown && this.#wakeUp.due !== undefined ? this.#wallClock(this.#wakeUp.due, now) : null;
     return {
       runId: lane.runId,
       account: this.account.key,

@@ -2,40 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import { isProviderUnavailable, ProviderExhaustedError, type ProviderLimits } from '../sdk/index.ts';
-import type { Governor } from './governor.ts';
-import type { Permit, PermitRequest } from './permit.ts';
+import type { Permit } from './permit.ts';
 import { LongWait } from './refusals.ts';
 import {
   accountWith,
-  ambiguous,
   answered,
+  ask,
   deferredFor,
+  dispatch,
   FIVE_MINUTES,
   governorOn,
   requestTo,
 } from './simulation.test-support.ts';
-
-/** Asks for a permit and says what became of it. */
-function ask(governor: Governor, request: PermitRequest): { permit?: Permit; error?: unknown } {
-  const asked: { permit?: Permit; error?: unknown } = {};
-  Promise.resolve()
-    .then(() => governor.permit(request))
-    .then(
-      (permit) => {
-        asked.permit = permit;
-      },
-      (error) => {
-        asked.error = error;
-      },
-    );
-  return asked;
-}
-
-async function dispatch(governor: Governor, request: PermitRequest): Promise<Permit> {
-  const permit = await governor.permit(request);
-  permit.dispatched();
-  return permit;
-}
 
 describe('back-pressure', () => {
   verifies(
@@ -321,57 +299,5 @@ describe('concurrency', () => {
     const permits = Array.from({ length: 500 }, () => governor.permit(requestTo(account, { unlimited: true })));
     expect(permits.every((permit) => !(permit instanceof Promise))).toBe(true);
     expect(governor.snapshot()[0]).toMatchObject({ inFlight: 500, concurrency: null, allowedRate: null });
-  });
-});
-
-describe('provider breaker', () => {
-  verifies(
-    'BREAKER-PROVIDER-1',
-    'an account that mostly fails is tried by single calls until it answers again',
-    async () => {
-      const clock = new VirtualClock();
-      const governor = governorOn(clock);
-      const account = accountWith({ concurrency: 20 });
-      const flying = await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, requestTo(account))));
-      const asked = Array.from({ length: 12 }, () => ask(governor, requestTo(account)));
-      const waiting = asked[11] ?? {};
-      await clock.advance(0);
-      for (const permit of flying) permit.settle(ambiguous);
-      await clock.advance(0);
-      for (const { permit } of asked) permit?.release();
-      expect(waiting.error).toMatchObject({ code: 'PROVIDER_UNAVAILABLE', retryAfterMs: 1_000, retryable: true });
-      expect(isProviderUnavailable(waiting.error)).toBe(true);
-      expect(governor.snapshot()[0]).toMatchObject({ failing: true, waiting: 0 });
-      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
-
-      await clock.advance(1_000);
-      const probe = await dispatch(governor, requestTo(account));
-      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
-      probe.settle(ambiguous);
-      await clock.advance(1_500);
-      expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
-      await clock.advance(500);
-      for (let probes = 0; probes < 3; probes++) (await dispatch(governor, requestTo(account))).settle(answered);
-      expect(governor.snapshot()[0]?.failing).toBe(false);
-      await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, requestTo(account))));
-    },
-  );
-
-  it('a probe that never went out leaves the place to the next', async () => {
-    const clock = new VirtualClock();
-    const governor = governorOn(clock);
-    const account = accountWith({ concurrency: 50 });
-    for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
-    await clock.advance(1_000);
-    (await governor.permit(requestTo(account))).release();
-    expect(governor.permit(requestTo(account))).not.toBeInstanceOf(Promise);
-  });
-
-  it('some failures among many answers do not open it', async () => {
-    const governor = governorOn(new VirtualClock());
-    const account = accountWith({ concurrency: 50 });
-    for (let call = 0; call < 300; call++)
-      (await dispatch(governor, requestTo(account))).settle(call % 3 === 0 ? ambiguous : answered);
-    expect(governor.snapshot()[0]?.failing).toBe(false);
   });
 });

@@ -15,6 +15,8 @@ export interface PermitRequest {
   readonly signal?: AbortSignal | undefined;
   /** For a caller that can park: a known wait beyond it, in milliseconds, and within `providerMaxWait` rejects with LongWait. */
   readonly rowWaitMs?: number | undefined;
+  /** Its caller goes on to another provider rather than wait for one that fails. */
+  readonly passesOver?: boolean | undefined;
   /** A function tool: no limit applies that isn't declared, or learnt from its own refusals. */
   readonly unlimited?: boolean | undefined;
   /** For the errors: tool id, and the id that the author gave the call. */

@@ -1,3 +1,7 @@
+import type { ProviderTransientError } from '../sdk/index.ts';
+import type { PermitRequest } from './permit.ts';
+import { unavailable } from './refusals.ts';
+
 /**
  * Keeps calls away from an account that mostly fails (5xx, time-outs, resets: everything that ends `ambiguous`).
  *
@@ -8,24 +12,51 @@
  *  2. While it is open at most one probe is out, and probes start at least `probeEveryMs` apart: 1 s at first, doubled by
  *     every failed probe up to 30 s.
  *  3. Three probes answered in a row close it; the history starts afresh.
+ *  4. Meanwhile who can ask another provider is refused at once, and the others once it has been open for `maxWaitMs`.
  */
 export class ProviderBreaker {
+  readonly #maxWaitMs: number;
   readonly #failed = new Uint8Array(HISTORY);
   #seen = 0;
   #failures = 0;
-  #isOpen = false;
+  #openedAt: number | undefined;
   #probing = false;
   #probeEveryMs = FIRST_PROBE_MS;
   #nextProbeAt = 0;
   #answeredProbes = 0;
 
-  get isOpen(): boolean {
-    return this.#isOpen;
+  /** @param maxWaitMs how long a call waits that nobody else can answer */
+  constructor(maxWaitMs: number) {
+    this.#maxWaitMs = maxWaitMs;
   }
 
-  /** When the next probe may start, on the monotonic clock; meaningful only while open. */
-  get nextProbeAt(): number {
-    return this.#nextProbeAt;
+  get isOpen(): boolean {
+    return this.#openedAt !== undefined;
+  }
+
+  /** Whether it has been open for longer than anybody waits. */
+  isLong(now: number): boolean {
+    return this.#openedAt !== undefined && now - this.#openedAt > this.#maxWaitMs;
+  }
+
+  /** What a call that may not go now is refused with; undefined where it waits: nobody else can answer it. */
+  refusal(request: PermitRequest, now: number): ProviderTransientError | undefined {
+    if (request.passesOver !== true && !this.isLong(now)) return undefined;
+    return unavailable(request, Math.max(0, this.#nextProbeAt - now));
+  }
+
+  /** While open: true where the call takes the probe that is due, false where it waits. Throws its refusal. */
+  admits(request: PermitRequest, othersWait: boolean, now: number): boolean {
+    if (!othersWait && this.takeProbe(now)) return true;
+    const refusal = this.refusal(request, now);
+    if (refusal !== undefined) throw refusal;
+    return false;
+  }
+
+  /** When a call that is no probe may become one, on the monotonic clock: infinity while one is out, whose end nobody knows. */
+  get blockedUntil(): number {
+    if (this.#openedAt === undefined) return 0;
+    return this.#probing ? Number.POSITIVE_INFINITY : this.#nextProbeAt;
   }
 
   /** While open: true takes the probe that is due. */
@@ -60,8 +91,8 @@ export class ProviderBreaker {
     if (!failed) return false;
     this.#failures++;
     const sample = Math.min(this.#seen, HISTORY);
-    if (this.#isOpen || this.#failures < LEAST_FAILURES || this.#failures * 2 < sample) return false;
-    this.#isOpen = true;
+    if (this.isOpen || this.#failures < LEAST_FAILURES || this.#failures * 2 < sample) return false;
+    this.#openedAt = now;
     this.#answeredProbes = 0;
     this.#probeEveryMs = FIRST_PROBE_MS;
     this.#nextProbeAt = now + FIRST_PROBE_MS;
@@ -69,7 +100,7 @@ export class ProviderBreaker {
   }
 
   #close(): void {
-    this.#isOpen = false;
+    this.#openedAt = undefined;
     this.#seen = 0;
     this.#failures = 0;
   }

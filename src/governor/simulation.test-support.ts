@@ -122,3 +122,25 @@ export function mostInWindow(instants: readonly number[], perMs: number): number
   }
   return most;
 }
+
+/** Asks for a permit and says what became of it. */
+export function ask(governor: Governor, request: PermitRequest): { permit?: Permit; error?: unknown } {
+  const asked: { permit?: Permit; error?: unknown } = {};
+  Promise.resolve()
+    .then(() => governor.permit(request))
+    .then(
+      (permit) => {
+        asked.permit = permit;
+      },
+      (error) => {
+        asked.error = error;
+      },
+    );
+  return asked;
+}
+
+export async function dispatch(governor: Governor, request: PermitRequest): Promise<Permit> {
+  const permit = await governor.permit(request);
+  permit.dispatched();
+  return permit;
+}

@@ -2,7 +2,7 @@ import type { CreditWaiter } from './budget.ts';
 import type { Permit, PermitRequest } from './permit.ts';
 
 /** What holds a call, or a run, back. */
-export type WaitReason = 'pace' | 'concurrency' | 'gate' | 'credits' | 'turn';
+export type WaitReason = 'pace' | 'concurrency' | 'gate' | 'credits' | 'turn' | 'outage';
 
 /**
  * A call that waits for its permit: its place in a lane, and the promise its caller holds.
@@ -16,7 +16,7 @@ export interface Waiter extends CreditWaiter {
   /** When its turn came; undefined before. */
   firstAt: number | undefined;
   /** True where it is to be the probe of an open provider breaker. */
-  readonly probe: boolean;
+  probe: boolean;
   readonly resolve: (permit: Permit) => void;
   readonly reject: (error: unknown) => void;
   /** 'queued': its turn has come and its lane is held until the budget has room; 'held': they are reserved. */

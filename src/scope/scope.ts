@@ -72,13 +72,16 @@ export class Scope {
   readonly #ground: Ground;
   /** Column and steps from the row down to here: `email.hunter`. */
   readonly path: string;
+  /** True where an error that says `unavailable` of a provider ends nothing: another provider is asked instead. */
+  readonly passesOver: boolean;
   #prefix: string | undefined;
   /** How the heads of this scope's rows begin, for the dataset whose row came last. */
   #rowHead: { readonly datasetKey: string; readonly text: string } | undefined;
 
-  private constructor(ground: Ground, path: string) {
+  private constructor(ground: Ground, path: string, passesOver = false) {
     this.#ground = ground;
     this.path = path;
+    this.passesOver = passesOver;
   }
 
   static ofRun(run: { runId: string; seed: string; fence: Fence; gate: Gate }): Scope {
@@ -155,8 +158,8 @@ export class Scope {
   }
 
   /** The scope of a column, or of a step below where this one stands. */
-  at(name: string): Scope {
-    return new Scope(this.#ground, this.path === '' ? name : `${this.path}.${name}`);
+  at(name: string, passesOver = false): Scope {
+    return new Scope(this.#ground, this.path === '' ? name : `${this.path}.${name}`, passesOver || this.passesOver);
   }
 
   /** The scope of a child play that runs inline. A key that is used again here is another child. */
@@ -165,7 +168,7 @@ export class Scope {
     const name = `${key}:${playName}`;
     const before = this.occurrence(`"child",${JSON.stringify(name)}`);
     const playPath = [...ground.playPath, before === 0 ? name : `${name}#${before + 1}`];
-    return new Scope({ ...ground, playPath, head: headOf({ ...ground, playPath }) }, this.path);
+    return new Scope({ ...ground, playPath, head: headOf({ ...ground, playPath }) }, this.path, this.passesOver);
   }
 
   /** How often exactly this has been asked for here before: 0, 1, 2 … */

@@ -2,8 +2,13 @@ import type { CallReads } from './port.ts';
 import type { CallEntry } from './records.ts';
 import type { OpenTry } from './sqlite/try-log.ts';
 
-/** `answered`: nothing is settled. `failed`: they may have been done all the same, in this try or one before. */
-export type RecordedTry = { readonly end: 'ended'; readonly credits: number } | { readonly end: 'answered' | 'failed' };
+/**
+ * `answered`: nothing is settled. `failed`: they may have been done all the same, in this try or one before. `elsewhere`: so may
+ * they, and what others have bought answers the call, which does not go out again.
+ */
+export type RecordedTry =
+  | { readonly end: 'ended'; readonly credits: number }
+  | { readonly end: 'answered' | 'failed' | 'elsewhere' };
 
 /** What the store tells of calls that were out when an attempt died, or whose answers were lost. */
 export async function recordedTries(
@@ -15,7 +20,7 @@ export async function recordedTries(
   if (tries.length === 0) return recorded;
   const open = new Set(tries.map(({ callId }) => callId));
   for (const entry of await entriesOf(reads, runNo, tries))
-    recorded.set(entry.callId, hasEnded(entry) ? { end: 'ended', credits: entry.credits } : { end: 'failed' });
+    recorded.set(entry.callId, endOf(entry));
   for (const { callId } of await reads.unsettledReceipts(runNo))
     if (open.has(callId)) recorded.set(callId, { end: 'answered' });
   return recorded;
@@ -33,6 +38,11 @@ export async function creditsNotSettled(
   const out = tries.filter(({ credits }) => credits > 0);
   const entries = await entriesOf(reads, runNo, out);
   return entries.reduce((sum, entry) => sum + (hasEnded(entry) && entry.at >= since ? entry.credits : 0), 0);
+}
+
+function endOf(entry: CallEntry): RecordedTry {
+  if (!hasEnded(entry)) return { end: 'failed' };
+  return entry.source === 'live' ? { end: 'ended', credits: entry.credits } : { end: 'elsewhere' };
 }
 
 function hasEnded({ error, receiptId }: CallEntry): boolean {

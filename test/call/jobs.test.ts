@@ -1,6 +1,8 @@
 import { describe, expect } from 'vitest';
+import { runReport } from '../../src/report/index.ts';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import type { JobTool } from '../../src/sdk/index.ts';
+import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
@@ -28,6 +30,28 @@ async function jobProvider(polls: number, more: { startStatus?: (n: number) => n
   const started = () => keys.length;
   const polled = () => [...looks.values()].reduce((sum, n) => sum + n, 0);
   return { provider, keys, polledUnder, started, polled };
+}
+
+/** A provider that answers every look at a job with this status, until it is mended. */
+async function flakyJobs(status: number) {
+  const keys: string[] = [];
+  let isMended = false;
+  const { url, ...rest } = await testProvider((response, { method, headers }) => {
+    if (method === 'POST') {
+      keys.push(String(headers['idempotency-key'] ?? ''));
+      return json(response, 202, { job: { id: keys.length } });
+    }
+    return isMended ? json(response, 200, { state: 'done', answer: 'a' }) : json(response, status, {});
+  });
+  const mend = (): void => {
+    isMended = true;
+  };
+  return { ...rest, url, keys, mend, started: () => keys.length };
+}
+
+async function creditsShown(workspace: Workspace, runId: string) {
+  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
+  return { settled, unknown };
 }
 
 const CALL = "ctx.tools.execute({ id: 'research', tool: 'acme.research', input: { n: row.n } })";
@@ -127,7 +151,6 @@ describe('a provider job', () => {
         await clock.advance(parked === 2 ? 10_000 : 1);
         parkings = Math.max(parkings, parked);
       }
-      console.log(await outcome, await workspace.store.report.failedRows(run.no, 1, { afterOrdinal: -1, limit: 2 }));
       expect(parkings).toBe(2);
       expect(await outcome).toMatchObject({ kind: 'completed' });
       expect([started() - before, polled() - looks]).toEqual([2, 6]);
@@ -146,6 +169,38 @@ describe('a provider job', () => {
     for (let tries = 0; tries < 8 && polled() < 6; tries++) await retryFailed(workspace, first.run.id);
     expect([started(), polled()]).toEqual([1, 6]);
   });
+
+  for (const effect of ['read', 'write'] as const)
+    for (const parts of [{}, { idempotency: { header: 'Idempotency-Key' } }])
+      for (const status of effect === 'read' ? [401, 402, 422] : [401, 404])
+        verifies(
+          'JOB-END-2',
+          `of a ${effect} is asked about again after ${status}, and not started again`,
+          async () => {
+            const provider = await flakyJobs(status);
+            const workspace = await testWorkspace({ tools: [jobTool(provider, { effect, ...parts })] });
+            const play = rows(4, `(await ${CALL}).data`);
+            const { run, result } = await runPlay(workspace, play, { maxCredits: 12 });
+            expect(result).toEqual([null, null, null, null]);
+            expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 12 });
+            provider.mend();
+            await retryFailed(workspace, run.id);
+            expect(provider.started()).toBe(4);
+            expect(await creditsShown(workspace, run.id)).toEqual({ settled: 12, unknown: 0 });
+          },
+        );
+
+  for (const parts of [{}, { idempotency: { header: 'Idempotency-Key' } }])
+    verifies('JOB-END-3', 'that its provider knows no more is started again, and may have been charged', async () => {
+      const provider = await flakyJobs(404);
+      const workspace = await testWorkspace({ tools: [jobTool(provider, parts)] });
+      const { run } = await runPlay(workspace, rows(4, `(await ${CALL}).data`), { maxCredits: 30 });
+      expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 12 });
+      provider.mend();
+      expect((await retryFailed(workspace, run.id)).result).toHaveLength(4);
+      expect([provider.started(), new Set(provider.keys).size]).toEqual([8, 'idempotency' in parts ? 8 : 1]);
+      expect(await creditsShown(workspace, run.id)).toEqual({ settled: 12, unknown: 12 });
+    });
 
   verifies('JOB-CALLER-1', "is left to a caller that says wait: 'caller', who gets the handle", async () => {
     const { provider, started, polled } = await jobProvider(2);

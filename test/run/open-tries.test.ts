@@ -7,7 +7,7 @@ import { existingRun, reportSource, type Workspace } from '../../src/workspace/i
 import { crash, crashingEngine, noonClock } from '../harness/crash.ts';
 import { diedInRates } from '../harness/rates.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows, latch, until } from '../harness/tools.ts';
-import { attempt, openTest, type PlayOrder, queued, runPlay, testFolder } from '../harness/workspace.ts';
+import { attempt, openTest, type PlayOrder, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const ROWS = inputRows(8, "if (globalThis.callsheetEndsEarly) throw new Error('early');");
@@ -75,6 +75,24 @@ describe('calls that were out when their process was killed', () => {
       expect((await attempt(later, runId)).result).toBe(30);
       const { unknown, charged } = then;
       expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown }, charged]);
+    });
+
+  for (const parts of [KEYED, {}])
+    verifies('BUDGET-LEFT-1', 'stay unknown where another run has bought the answers meanwhile', async () => {
+      const provider = slowProvider(parts);
+      const order = { input: { rows: 30 }, config: { creditsPerDay: 60 } };
+      const { dir, later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
+      provider.answer();
+      const other = await runPlay(later, ROWS, { input: { rows: 30 } });
+      expect(await shown(later, other.run.id)).toEqual({ settled: 20, unknown: 0 });
+      expect((await attempt(later, runId)).result).toBe(30);
+      expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 10, unknown: 8 }, 38]);
+      // Nothing is taken from the day, nor given back to it, that the runs do not tell of.
+      const third = await runPlay(later, FRESH, { input: { rows: 100 } });
+      expect([third.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 60]);
+      const again = await openTest(dir, { tools: [provider.tool], clock: noonClock(7_200_000) });
+      await retryFailed(again, runId);
+      expect(await shown(again, runId)).toEqual({ settled: 10, unknown: 8 });
     });
 
   verifies('BUDGET-LEFT-1', 'count once where their answers, or their ends, are on disk', async () => {

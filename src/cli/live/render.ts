@@ -151,6 +151,7 @@ const REASONS: Readonly<Record<RunWait['reason'], string>> = {
   gate: 'the provider to take calls again',
   credits: 'reserved credits to settle',
   turn: 'its turn',
+  outage: 'the provider, which mostly fails, to answer a single call again',
 };
 
 /** Of the provider's limits, and of events and time. */

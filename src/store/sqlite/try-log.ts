@@ -105,6 +105,11 @@ export class TryLog {
     });
   }
 
+  /** Its next try goes out under another key, and is charged besides. */
+  keyIsUsed(runId: string, callId: string): void {
+    void this.#change((db) => db.run('UPDATE open_tries SET keyed = 0 WHERE run = ? AND call = ?', runId, callId));
+  }
+
   /** What was lost of it is out again, under its key; whoever says so tells the ledgers. */
   again(runId: string, callId: string): void {
     void this.#change((db) => db.run(AGAIN, this.#file.session, runId, callId));

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { verifies } from '../../test/requirements.ts';
+import { VirtualClock } from '../scope/index.ts';
+import { isProviderUnavailable } from '../sdk/index.ts';
+import { createBudget } from './budget.ts';
+import type { Permit } from './permit.ts';
+import { accountWith, ambiguous, answered, ask, dispatch, governorOn, requestTo } from './simulation.test-support.ts';
+
+describe('the provider breaker', () => {
+  verifies(
+    'BREAKER-PROVIDER-1',
+    'an account that mostly fails is tried by single calls until it answers again; who can ask another provider does',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ concurrency: 20 });
+      const leg = { ...requestTo(account), passesOver: true };
+      const flying = await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, leg)));
+      const asked = Array.from({ length: 12 }, () => ask(governor, leg));
+      const waiting = asked[11] ?? {};
+      await clock.advance(0);
+      for (const permit of flying) permit.settle(ambiguous);
+      await clock.advance(0);
+      for (const { permit } of asked) permit?.release();
+      expect(waiting.error).toMatchObject({ code: 'PROVIDER_UNAVAILABLE', retryAfterMs: 1_000, retryable: true });
+      expect(isProviderUnavailable(waiting.error)).toBe(true);
+      expect(governor.snapshot()[0]).toMatchObject({ failing: true, waiting: 0 });
+      expect(() => governor.permit(leg)).toThrow(/mostly fails/);
+
+      await clock.advance(1_000);
+      const probe = await dispatch(governor, leg);
+      expect(() => governor.permit(leg)).toThrow(/mostly fails/);
+      probe.settle(ambiguous);
+      await clock.advance(1_500);
+      expect(() => governor.permit(leg)).toThrow(/mostly fails/);
+      await clock.advance(500);
+      for (let probes = 0; probes < 3; probes++) (await dispatch(governor, leg)).settle(answered);
+      expect(governor.snapshot()[0]?.failing).toBe(false);
+      await Promise.all(Array.from({ length: 20 }, () => dispatch(governor, leg)));
+    },
+  );
+
+  /** Ten calls have failed, and so many wait. */
+  async function outage(clock: VirtualClock, waiting = 20) {
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 50 });
+    for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
+    const calls = Array.from({ length: waiting }, () => ask(governor, requestTo(account)));
+    const out = () => calls.filter(({ permit }) => permit !== undefined).map(({ permit }) => permit as Permit);
+    const refused = () => calls.filter(({ error }) => error !== undefined);
+    return { governor, account, calls, out, refused };
+  }
+
+  verifies('BREAKER-PROVIDER-2', 'calls that nobody else can answer wait, and go on once it answers', async () => {
+    const clock = new VirtualClock();
+    const { governor, account, out, refused } = await outage(clock);
+    await clock.advance(999);
+    expect([out().length, refused().length]).toEqual([0, 0]);
+    expect(governor.snapshot()[0]).toMatchObject({ failing: true, waiting: 20, runs: [{ reason: 'outage' }] });
+    await clock.advance(1);
+    expect(out()).toHaveLength(1);
+    // While they wait one that can go elsewhere takes none of their turns.
+    expect(() => governor.permit({ ...requestTo(account), passesOver: true })).toThrow(/mostly fails/);
+    await clock.advance(500);
+    out()[0]?.settle(ambiguous);
+    await clock.advance(1_999);
+    expect(out()).toHaveLength(1);
+    await clock.advance(1);
+    for (const probe of [1, 2, 3]) {
+      expect(out()).toHaveLength(1 + probe);
+      out()[probe]?.settle(answered);
+      await clock.advance(0);
+    }
+    expect([out().length, refused().length]).toEqual([20, 0]);
+  });
+
+  verifies('BREAKER-PROVIDER-2', 'none of them waits longer than providerMaxWait', async () => {
+    const clock = new VirtualClock();
+    const { governor, account, out, refused } = await outage(clock);
+    for (let seconds = 0; seconds < 330; seconds++) {
+      await clock.advance(1_000);
+      for (const probe of out()) probe.settle(ambiguous);
+    }
+    expect(refused().length).toBeGreaterThan(5);
+    expect(refused()[0]?.error).toMatchObject({ code: 'PROVIDER_UNAVAILABLE' });
+    expect([out().length + refused().length, governor.snapshot()[0]?.waiting]).toEqual([20, 0]);
+    expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
+  });
+
+  verifies('BREAKER-PROVIDER-2', 'one that comes to wait for credits leaves its turn to another', async () => {
+    const clock = new VirtualClock();
+    const { governor, account } = await outage(clock, 0);
+    await clock.advance(1_000);
+    const budget = createBudget({ limit: 1 });
+    budget.reserve(1);
+    const poor = ask(governor, { ...requestTo(account), runId: 'poor', budget, maxCredits: 1 });
+    const rich = ask(governor, requestTo(account));
+    await clock.advance(0);
+    expect([poor.permit, rich.permit]).toEqual([undefined, expect.anything()]);
+    rich.permit?.settle(answered);
+    budget.settle(1, 0);
+    await clock.advance(0);
+    expect(poor.permit).toBeDefined();
+  });
+
+  it('a probe that never went out leaves the place to the next', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 50 });
+    for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
+    await clock.advance(1_000);
+    (await governor.permit(requestTo(account))).release();
+    expect(governor.permit(requestTo(account))).not.toBeInstanceOf(Promise);
+  });
+
+  it('some failures among many answers do not open it', async () => {
+    const governor = governorOn(new VirtualClock());
+    const account = accountWith({ concurrency: 50 });
+    for (let call = 0; call < 300; call++)
+      (await dispatch(governor, requestTo(account))).settle(call % 3 === 0 ? ambiguous : answered);
+    expect(governor.snapshot()[0]?.failing).toBe(false);
+  });
+});
