@@ -257,6 +257,9 @@ export const REQUIREMENTS = {
   'PACE-ADAPTIVE-1': 'Where no concurrency is declared it adapts.',
   'PACE-GATE-1':
     'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
+  'PACE-GATE-2':
+    'A time that a provider has named closes the account for every process on the workspace, and each opens it with the same ramp.',
+  'PACE-GATE-3': 'A kill and a restart forget no time that a provider has named, and none is kept for more than an hour.',
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
   'PACE-SHARED-2':
     'Processes on one workspace keep a declared concurrency together, equal shares of it each, and all of it where one is alone or killed.',

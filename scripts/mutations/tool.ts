@@ -238,7 +238,7 @@ export const TOOL: readonly Mutation[] = [
   {
     breaks: ['PACE-CONCURRENCY-1'],
     file: 'governor/allowance.ts',
-    from: 'if (!unlimited && this.room <= 0)',
+    from: "if (demand === 'limited' && this.room <= 0)",
     to: 'if (!unlimited && this.room < 0)',
     why: 'one request too many is in flight',
   },

@@ -13,6 +13,7 @@ import {
 import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
+import type { SharedGate } from './shared-gate.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import { WakeUp } from './wake-up.ts';
@@ -23,6 +24,8 @@ export interface AccountParts {
   readonly chance: Chance;
   readonly providerMaxWaitMs: number;
   readonly windows: (queue: WindowQueue) => readonly PaceWindow[];
+  /** Undefined where no other process knows the account. */
+  readonly gate: (wake: () => void) => SharedGate | undefined;
   /** Undefined where no other process uses the declared concurrency. */
   readonly places: (queue: PlaceQueue) => SharedConcurrency | undefined;
 }
@@ -68,14 +71,13 @@ export class AccountGovernor implements PermitHolder {
       ready: (ms) => Math.min(this.#lanes.size, this.#allowance.room, this.#allowance.paceRoom(ms)),
       ...waiters,
     });
-    const places = parts.places({
-      inFlight: () => this.#allowance.inFlight,
-      waiting: () => this.#lanes.size,
-      ...waiters,
-    });
+    const calls = { inFlight: () => this.#allowance.inFlight, waiting: () => this.#lanes.size };
+    const places = parts.places({ ...calls, ...waiters });
     this.#limitsConcurrency = account.limits.concurrency !== undefined;
     const { clock, chance } = parts;
-    this.#allowance = new Allowance({ clock, chance, windows, places, concurrency: account.limits.concurrency });
+    const sharedGate = parts.gate(waiters.wake);
+    const { concurrency } = account.limits;
+    this.#allowance = new Allowance({ clock, chance, windows, places, sharedGate, concurrency });
   }
 
   permit(request: PermitRequest): Permit | Promise<Permit> {
@@ -109,7 +111,7 @@ export class AccountGovernor implements PermitHolder {
   /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */
   expectedWaitMs(): number {
     const now = this.#clock.monotonic();
-    const at = this.#allowance.blockedUntil(now, false);
+    const at = this.#allowance.blockedUntil(now, 'limited');
     const known = Number.isFinite(at) ? Math.max(0, at - now) : 0;
     const rate = this.#allowance.allowedRate;
     this.#rest();
@@ -164,11 +166,11 @@ export class AccountGovernor implements PermitHolder {
 
   #permitNow(request: PermitRequest, probe: boolean): Permit | undefined {
     const allowance = this.#allowance;
-    const unlimited = request.unlimited === true && allowance.isUndeclared;
-    if (!unlimited) this.#limitsConcurrency = true;
-    if (this.#lanes.size > 0 && !(unlimited && allowance.isGateIdle)) return undefined;
-    const now = allowance.isTimeless ? 0 : this.#clock.monotonic();
-    if (allowance.blockedUntil(now, unlimited) > now) return undefined;
+    const demand = allowance.demandOf(request);
+    if (demand === 'limited') this.#limitsConcurrency = true;
+    if (this.#lanes.size > 0 && (demand === 'limited' || !allowance.isGateIdle)) return undefined;
+    const now = allowance.isTimeless(demand) ? 0 : this.#clock.monotonic();
+    if (allowance.blockedUntil(now, demand) > now) return undefined;
     if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
     return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
   }
@@ -234,7 +236,7 @@ export class AccountGovernor implements PermitHolder {
       this.#wakeUp.at(probeAt, now);
       return false;
     }
-    const at = this.#allowance.blockedUntil(now, waiter.request.unlimited === true && this.#allowance.isUndeclared);
+    const at = this.#allowance.blockedUntil(now, this.#allowance.demandOf(waiter.request));
     if (at > now) {
       // Places are asked for again at that instant; how long others keep them nobody knows.
       const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';

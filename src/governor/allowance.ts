@@ -4,8 +4,9 @@ import { BackPressureGate } from './gate.ts';
 import { providerWait } from './headers.ts';
 import { LearntPace } from './learnt-pace.ts';
 import { Meter } from './meter.ts';
-import { type GrantedPermit, NO_SLOTS, type PermitOutcome } from './permit.ts';
+import { type GrantedPermit, NO_SLOTS, type PermitOutcome, type PermitRequest } from './permit.ts';
 import type { SharedConcurrency } from './shared-concurrency.ts';
+import type { SharedGate } from './shared-gate.ts';
 import type { WaitReason } from './waiter.ts';
 import type { PaceWindow } from './window.ts';
 
@@ -16,7 +17,15 @@ export interface AllowanceParts {
   readonly concurrency: number | undefined;
   /** What this process holds of a declared concurrency; undefined where it has all of it. */
   readonly places: SharedConcurrency | undefined;
+  /** What other processes know of the gate; undefined where there are none. */
+  readonly sharedGate: SharedGate | undefined;
 }
+
+/**
+ * What of an account applies to a call: all, or not a concurrency that nobody declared ('unlimited': a function tool where no
+ * limit is), or only what this process knows by itself ('free': where it costs nothing besides, and so has no part in `rates.db`).
+ */
+export type Demand = 'limited' | 'unlimited' | 'free';
 
 /**
  * Whether one more call of an account may go out now, as far as its limits and the provider's answers say.
@@ -34,6 +43,7 @@ export class Allowance {
   readonly #windows: readonly PaceWindow[];
   readonly #places: SharedConcurrency | undefined;
   readonly #gate: BackPressureGate;
+  readonly #sharedGate: SharedGate | undefined;
   readonly #pace = new LearntPace();
   readonly #meter = new Meter();
   #inFlight = 0;
@@ -46,6 +56,7 @@ export class Allowance {
     this.#places = parts.places;
     this.concurrency = createConcurrency(parts.concurrency, parts.windows[0]?.allowedRate);
     this.#gate = new BackPressureGate(parts.chance);
+    this.#sharedGate = parts.sharedGate;
   }
 
   get inFlight(): number {
@@ -66,9 +77,10 @@ export class Allowance {
     return this.#reason;
   }
 
-  /** True where no limit is declared. */
-  get isUndeclared(): boolean {
-    return this.#windows.length === 0 && this.concurrency.adaptive;
+  demandOf({ unlimited, maxCredits }: PermitRequest): Demand {
+    const isUndeclared = this.#windows.length === 0 && this.concurrency.adaptive;
+    if (unlimited !== true || !isUndeclared) return 'limited';
+    return maxCredits === 0 ? 'free' : 'unlimited';
   }
 
   /** True while the provider doesn't hold us back: neither closed nor ramping, nor at a learnt pace. */
@@ -83,8 +95,9 @@ export class Allowance {
   }
 
   /** True where the time plays no part at present. */
-  get isTimeless(): boolean {
-    return this.#windows.length === 0 && this.isGateIdle;
+  isTimeless(demand: Demand): boolean {
+    const isAlone = demand === 'free' || this.#sharedGate === undefined;
+    return isAlone && this.#windows.length === 0 && this.isGateIdle;
   }
 
   /** Monotonic instant; in the past where the gate is open. */
@@ -112,14 +125,19 @@ export class Allowance {
   }
 
   /** At most `now` where one more call may go out; Infinity where only an ending, a release or a dispatch can tell. */
-  blockedUntil(now: number, unlimited: boolean): number {
+  blockedUntil(now: number, demand: Demand): number {
+    if (demand !== 'free' && this.#sharedGate !== undefined) {
+      const until = this.#sharedGate.closedUntil(now);
+      if (until === Number.POSITIVE_INFINITY) return this.#blocked('turn', until);
+      if (until > now && until > this.#gate.closedUntil) this.#gate.closedElsewhere(now, until);
+    }
     if (!this.#gate.idle) {
       this.#gate.open(now, this.#inFlight);
       if (now < this.#gate.closedUntil) return this.#blocked('gate', this.#gate.closedUntil);
       if (this.#inFlight >= this.#gate.ramp) return this.#blocked('gate', Number.POSITIVE_INFINITY);
     }
     // Before the windows: a slot of a shared one is used up by asking for it.
-    if (!unlimited && this.room <= 0) {
+    if (demand === 'limited' && this.room <= 0) {
       const at = this.#places?.nextAt() ?? Number.POSITIVE_INFINITY;
       if (at > now) return this.#blocked('concurrency', at);
     }
@@ -191,6 +209,7 @@ export class Allowance {
     this.#deferred++;
     const wait = retryAfterMs ?? (headers === undefined ? undefined : providerWait(headers, this.#clock.now()));
     this.#gate.refused(dispatchedAt, now, wait);
+    if (wait !== undefined) this.#sharedGate?.closed(wait);
     // What a learnt pace let out too fast says nothing about how many may be in flight.
     if (wasFull || !this.#pace.isActive) this.concurrency.deferred(dispatchedAt, now);
   }

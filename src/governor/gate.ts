@@ -37,6 +37,7 @@ interface OpenEpisode {
  *     `endRamp` says that something else is gentle enough.
  *  4. It keeps to the time that the provider names. Where it names none, or a single call that came back then was refused
  *     too, the wait doubles with each such refusal; `FORGETTING` good answers in a row forget that.
+ *  5. A closing that another process was told is one like its own, but that nothing was refused here: it teaches nothing.
  */
 export class BackPressureGate {
   readonly #chance: Chance;
@@ -95,6 +96,13 @@ export class BackPressureGate {
     if (isKnown && waitMs === undefined) return;
     const floor = isProbe || waitMs === undefined ? this.#backoff() : LEAST_MS;
     this.#until = Math.max(this.#until, now + Math.max(waitMs ?? 0, floor));
+    this.#rampPending = true;
+  }
+
+  /** Another process was told so. What is out meanwhile belongs to that closing. */
+  closedElsewhere(now: number, until: number): void {
+    this.#closedAt = now;
+    this.#until = Math.max(this.#until, until);
     this.#rampPending = true;
   }
 

@@ -7,6 +7,7 @@ import type { PersistenceBreaker } from './persistence-breaker.ts';
 import type { PlaceState } from './place-state.ts';
 import type { RateState } from './rate-state.ts';
 import { SharedConcurrency } from './shared-concurrency.ts';
+import { type GateState, SharedGate } from './shared-gate.ts';
 import { SharedWindow } from './shared-window.ts';
 import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import { LocalWindow, type WindowLimit } from './window.ts';
@@ -22,7 +23,9 @@ export interface GovernorOptions {
   readonly rateState?: RateState;
   /** Keeps how many of a declared concurrency this process may use; without it all of them. */
   readonly placeState?: PlaceState;
-  /** This process's name in it; a random one where it is not given. */
+  /** Keeps what providers have said about when they take calls again, for other processes and later ones; without it, nobody does. */
+  readonly gateState?: GateState;
+  /** This process's name in `rateState`; a random one where it is not given. */
   readonly asker?: string;
 }
 
@@ -68,7 +71,7 @@ export function createGovernor(options: GovernorOptions): Governor {
 }
 
 function accountGovernor(account: ProviderAccount, options: GovernorOptions): AccountGovernor {
-  const { clock, chance = systemChance, providerMaxWaitMs, rateState, placeState } = options;
+  const { clock, chance = systemChance, providerMaxWaitMs, rateState, placeState, gateState } = options;
   const limits = declaredWindows(account);
   const { concurrency } = account.limits;
   const asker = options.asker ?? Buffer.from(chance.bytes(8)).toString('hex');
@@ -89,6 +92,8 @@ function accountGovernor(account: ProviderAccount, options: GovernorOptions): Ac
               shorter: limits.slice(0, index),
             }),
       ),
+    gate: (wake) =>
+      gateState === undefined ? undefined : new SharedGate({ account: account.key, gateState, clock, wake }),
     places: (queue) =>
       placeState === undefined || concurrency === undefined
         ? undefined

@@ -46,6 +46,7 @@ CREATE TABLE IF NOT EXISTS places (
   account TEXT, session TEXT, held INTEGER NOT NULL, wanted INTEGER NOT NULL, asked_at REAL NOT NULL, turn INTEGER NOT NULL,
   PRIMARY KEY (account, session)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gates (account TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS open_tries (
   run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, tool TEXT NOT NULL DEFAULT '',
   keyed INTEGER NOT NULL, out INTEGER NOT NULL, lost INTEGER NOT NULL, day TEXT, session TEXT, PRIMARY KEY (run, call)
@@ -73,8 +74,8 @@ interface MetaRow {
  * What processes on one workspace share about limits: a SQLite file beside the store.
  *
  * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
- * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, credit-ledger,
- * try-log).
+ * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, closed-gates,
+ * credit-ledger, try-log).
  *
  * Invariants
  *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.
@@ -289,6 +290,7 @@ export class RatesFile {
         forgetSession(db, name);
       }
     if (isOtherBoot) db.run('DELETE FROM reservations WHERE session <> ?', LEFT);
+    db.run('DELETE FROM gates WHERE until <= ?', clock.now());
     db.run('DELETE FROM askers WHERE no NOT IN (SELECT asker_no FROM shares)');
     const atBoot = isOtherBoot && meta.get('clean') !== 1 ? boot.at : 0;
     const lost = Math.max(lostAt ?? 0, Number(meta.get('lostAt') ?? 0), atBoot);

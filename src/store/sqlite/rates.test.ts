@@ -250,6 +250,39 @@ describe('a rates.db', () => {
 /** What is due in `rates.db` is made by its end. */
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
+describe('gates in rates.db', () => {
+  verifies(['PACE-GATE-2', 'PACE-GATE-3'], 'keep the latest instant of each account, until it is past', async () => {
+    const now = clock.now();
+    const [one, two] = [open(), open({ session: 'two' })];
+    expect(await one.gates.closedUntil('acme')).toBe(undefined);
+    expect(await two.gates.closedUntil('acme')).toBe(undefined);
+    for (const after of [500, 900, 700]) one.gates.closed('acme', now + after);
+    one.gates.closed('other', now + 2_000);
+    await turn();
+    two.gates.closed('acme', now + 800);
+    await turn();
+    expect([one, two].map(({ gates }) => gates.closedUntil('acme'))).toEqual([now + 900, now + 900]);
+    await clock.advance(900);
+    const next = open({ session: 'three' });
+    expect(await next.gates.closedUntil('acme')).toBe(undefined);
+    expect(next.gates.closedUntil('other')).toBe(now + 2_000);
+  });
+
+  it('are read while another process has the lock, and of a file of an earlier build there are none', async () => {
+    await view(open());
+    for (const rates of opened.splice(0)) rates.close();
+    const db = new Database(path);
+    db.exec('DROP TABLE gates');
+    const rates = open();
+    expect(await rates.gates.closedUntil('acme')).toBe(undefined);
+    rates.gates.closed('acme', clock.now() + 500);
+    await turn();
+    db.begin();
+    expect(rates.gates.closedUntil('acme')).toBe(clock.now() + 500);
+    db.close();
+  });
+});
+
 describe('a ledger in rates.db', () => {
   const DAY = 86_400_000;
   const day = (): string => new Date(clock.now()).toISOString().slice(0, 10);

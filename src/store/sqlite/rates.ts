@@ -1,3 +1,4 @@
+import { ClosedGates } from './closed-gates.ts';
 import { CreditLedger, type LedgerOptions } from './credit-ledger.ts';
 import { InflightPlaces } from './inflight-places.ts';
 import { RateSlots } from './rate-slots.ts';
@@ -8,6 +9,7 @@ import { TryLog } from './try-log.ts';
 export interface Rates {
   readonly slots: RateSlots;
   readonly places: InflightPlaces;
+  readonly gates: ClosedGates;
   readonly tries: TryLog;
   ledger(name: string, options: LedgerOptions): CreditLedger;
   /** `last` is done with the lock waited for, so that what it changes is kept. */
@@ -20,6 +22,7 @@ export function openRates(options: RatesOptions): Rates {
   return {
     slots: new RateSlots(file),
     places: new InflightPlaces(file),
+    gates: new ClosedGates(file),
     tries: new TryLog(file),
     ledger: (name, of) => new CreditLedger(file, name, of),
     close: (last) => file.close(last),
