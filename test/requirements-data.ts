@@ -64,6 +64,8 @@ export const REQUIREMENTS = {
   'TOOL-DEFINE-1':
     'A tool without id, effect, input or exactly one of request and run is refused with what is missing.',
   'TOOL-PARTS-1': 'A batch or a job that cannot work is refused when it is defined, with the option that is wrong.',
+  'TOOL-NAMES-1':
+    'A name that nothing reads, in whatever part of a tool or of a provider in the config, is refused with the nearest one.',
   'TOOL-DEFAULTS-1': 'Provider, version, cost and limits of a tool have the defaults of the design.',
   'TOOL-CATALOGUE-1': 'Every exported tool of every file under tools/, and those of the config, are in the catalogue.',
   'TOOL-UNKNOWN-1': 'An unknown tool is refused with the nearest names.',
