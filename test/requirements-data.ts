@@ -613,6 +613,8 @@ export const REQUIREMENTS = {
   'WHY-UNFINISHED-1':
     'why says of a row without a result what it waits for, or why it has not run, and what goes on with it.',
   'CLI-ERRORS-3': 'runs errors has at most 20 groups of one code in a dataset, and one of all its other messages.',
+  'CLI-ERRORS-4':
+    'Failures that differ only in a row, job, id, instant or duration are one group of runs errors; those of different tools are not.',
   'WHY-UNKNOWN-1':
     'why <run> lists the calls whose cost nobody knows, each with the most that it may be and the reason.',
   'DATASET-NAME-1': 'Every command names a dataset, that of an inline child too, as the others take it.',
