@@ -263,12 +263,16 @@ export const REQUIREMENTS = {
   'PACE-LONG-2': 'A kill takes at most what goes in 100 ms, and a thousandth, of a quota of longer than a minute.',
   'PACE-ADAPTIVE-2':
     'Where no concurrency is declared a declared rate is used after a few rounds of answers, however slow they are.',
+  'PACE-SHOWN-1':
+    'The pace of an account is shown with each declared limit in its own window, and one that was learnt as slowed.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
   'WRITE-LOOP-1':
     'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered.',
   'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
   'PACE-EXHAUSTED-2':
     'A provider that has refused every call for as long as providerMaxWait, naming no time, counts as exhausted until it takes one.',
+  'PACE-EXHAUSTED-3':
+    'That a provider asked for a wait is said only where it did; else for how long it has refused all.',
   'PACE-LEARN-1':
     'A limit that is declared too wide, or not at all, is learnt from its refusals, and used to about 90% with few more of them.',
   'PACE-LEARN-2':

@@ -1,4 +1,4 @@
-import { type Chance, type Clock, creditsOf, microCredits } from '../scope/index.ts';
+import { type Chance, type Clock, creditsOf, durationMs, microCredits } from '../scope/index.ts';
 import type { ProviderAccount } from '../tool/index.ts';
 import { Allowance } from './allowance.ts';
 import { Lanes } from './lanes.ts';
@@ -113,6 +113,7 @@ export class AccountGovernor implements PermitHolder {
     return {
       account: this.account.key,
       allowedRate: allowance.allowedRate ?? null,
+      limits: (this.account.limits.rate ?? []).map(({ calls, per }) => ({ calls, perMs: durationMs(per) ?? 0 })),
       usedRate: allowance.usedRate(now),
       waiting: this.#lanes.size,
       inFlight: allowance.inFlight,
@@ -265,6 +266,7 @@ export class AccountGovernor implements PermitHolder {
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
     const isVain = this.#isVain(now);
+    const refusedMs = isVain && ms <= this.#maxWaitMs ? this.#allowance.refusedMs(now) : undefined;
     let refused = false;
     for (const waiter of [...this.#lanes]) {
       const { request } = waiter;
@@ -274,7 +276,7 @@ export class AccountGovernor implements PermitHolder {
       this.#refuse(
         waiter,
         isTooLong
-          ? exhausted(request, { ms, until, reason: this.#allowance.reason })
+          ? exhausted(request, { ms, until, reason: this.#allowance.reason, refusedMs })
           : new LongWait(this.account.key, until),
       );
       refused = true;

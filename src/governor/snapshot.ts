@@ -17,6 +17,8 @@ export interface AccountSnapshot {
   readonly account: string;
   /** Calls per second that the limits let through at present, declared or learnt from refusals; null where there is none. */
   readonly allowedRate: number | null;
+  /** The declared windows; a rate over ten seconds may be above that of a longer one. */
+  readonly limits: readonly { readonly calls: number; readonly perMs: number }[];
   /** Calls per second over the last ten seconds. */
   readonly usedRate: number;
   readonly waiting: number;
