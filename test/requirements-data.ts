@@ -310,6 +310,12 @@ export const REQUIREMENTS = {
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',
+  'BUDGET-OUT-2':
+    'What is kept of a run that is out of credits says how its figures stood then, with what was still out.',
+  'BUDGET-MICRO-1':
+    'Credits are compared, kept and added up as whole millionths: a price of 7 * 0.1 fits a max of 0.7 and is kept as 0.7.',
+  'BUDGET-ABOVE-MAX-1':
+    'An answer that costs more than its declared max counts at its own price in what is shown as unknown, and in what is charged.',
   'BUDGET-OUT-1': 'Out of credits is run-fatal, loses nothing finished, and is never a miss.',
 
   // 10-architecture: store

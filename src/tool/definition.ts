@@ -1,4 +1,4 @@
-import { durationMs } from '../scope/index.ts';
+import { durationMs, microCredits } from '../scope/index.ts';
 import {
   CallsheetError,
   type EventOptions,
@@ -106,7 +106,7 @@ function checkCost(id: string, cost: ToolCost<never>): void {
   if (cost.max !== undefined && !isAmount(cost.max)) throw refuse('cost.max', 'must be a number from 0');
   if (cost.per !== undefined && cost.per !== 'call' && cost.per !== 'result')
     throw refuse('cost.per', "must be 'call' or 'result'");
-  if (typeof cost.credits === 'number' && cost.max !== undefined && cost.max < cost.credits)
+  if (typeof cost.credits === 'number' && cost.max !== undefined && microCredits(cost.max) < microCredits(cost.credits))
     throw refuse('cost.max', 'is below `cost.credits`');
 }
 
