@@ -27,6 +27,8 @@ export const REQUIREMENTS = {
     'A play returns JSON with datasets in it as handles; anything else fails the run with the path of the value.',
   'PLAY-RESULT-2': 'Results are never truncated.',
   'PLAY-CHECK-1': 'check finds unknown tools (with the nearest names), missing secrets and a dataset used as an array.',
+  'CHECK-PROVIDER-1':
+    'check warns of a provider in the config that no tool has, with the nearest name: what is said of it has no effect.',
   'CHECK-COST-1':
     'What check says a row costs at most counts every call that the text shows, inline children too; where a loop or hidden code has no bound, it says which.',
   'PLAY-CHECK-2':
