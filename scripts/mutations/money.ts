@@ -339,4 +339,18 @@ export const MONEY: readonly Mutation[] = [
     to: '',
     why: 'of two reports after a kill one shows no unknown credits',
   },
+  {
+    breaks: ['BUDGET-MICRO-1'],
+    file: 'call/contract.ts',
+    from: 'const price = roundedCredits(credits);',
+    to: 'const price = credits;',
+    why: 'a price of 7 * 0.1 ends a whole run, since it is above 0.7',
+  },
+  {
+    breaks: ['BUDGET-ABOVE-MAX-1'],
+    file: 'report/doubts.ts',
+    from: 'credits: price ?? maxCreditsOf(tool)',
+    to: 'credits: maxCreditsOf(tool)',
+    why: 'an answer that has cost 4 is shown as up to 3',
+  },
 ];

@@ -1,4 +1,4 @@
-import { type Chance, type Clock, creditsOf, durationMs, microCredits } from '../scope/index.ts';
+import { type Chance, type Clock, creditsOf, microCredits } from '../scope/index.ts';
 import type { ProviderAccount } from '../tool/index.ts';
 import { Allowance } from './allowance.ts';
 import { Lanes } from './lanes.ts';
@@ -13,7 +13,7 @@ import {
 import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait, unavailable } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
-import type { AccountSnapshot, RunWait } from './snapshot.ts';
+import { type AccountSnapshot, declaredWindows, type RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
 
@@ -112,8 +112,7 @@ export class AccountGovernor implements PermitHolder {
     const closedUntil = allowance.gateClosedUntil;
     return {
       account: this.account.key,
-      allowedRate: allowance.allowedRate ?? null,
-      limits: (this.account.limits.rate ?? []).map(({ calls, per }) => ({ calls, perMs: durationMs(per) ?? 0 })),
+      ...{ allowedRate: allowance.allowedRate ?? null, limits: declaredWindows(this.account.limits) },
       usedRate: allowance.usedRate(now),
       waiting: this.#lanes.size,
       inFlight: allowance.inFlight,
@@ -228,7 +227,7 @@ export class AccountGovernor implements PermitHolder {
     if (at > now) {
       // Places are asked for again at that instant; how long others keep them nobody knows.
       const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';
-      const isLong = at - now > this.#leastWaitMs || this.#isVain(now);
+      const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;
       if (isKnown && isLong && this.#refuseLongWaits(at, now)) return true;
       this.#wakeAt(at, now);
       return false;
@@ -259,24 +258,24 @@ export class AccountGovernor implements PermitHolder {
   }
 
   /** Nobody knows when a provider that names no time takes calls again: so long in vain is too long. */
-  #isVain(now: number): boolean {
-    return this.#allowance.refusedMs(now) > this.#maxWaitMs;
+  #vainMs(now: number): number {
+    const ms = this.#allowance.refusedMs(now);
+    return ms > this.#maxWaitMs ? ms : 0;
   }
 
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
-    const isVain = this.#isVain(now);
-    const refusedMs = isVain && ms <= this.#maxWaitMs ? this.#allowance.refusedMs(now) : undefined;
+    const vainMs = this.#vainMs(now);
     let refused = false;
     for (const waiter of [...this.#lanes]) {
       const { request } = waiter;
-      if (!isVain && ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
+      if (vainMs === 0 && ms <= Math.min(this.#maxWaitMs, request.rowWaitMs ?? this.#maxWaitMs)) continue;
       const until = this.#wallClock(at, now);
-      const isTooLong = isVain || ms > this.#maxWaitMs;
+      const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;
       this.#refuse(
         waiter,
         isTooLong
-          ? exhausted(request, { ms, until, reason: this.#allowance.reason, refusedMs })
+          ? exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs })
           : new LongWait(this.account.key, until),
       );
       refused = true;

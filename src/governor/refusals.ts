@@ -18,8 +18,8 @@ export interface TooLong {
   /** Milliseconds since the epoch. */
   readonly until: number;
   readonly reason: WaitReason;
-  /** For how long every call was refused, where that alone is what is too long; undefined where it is the wait. */
-  readonly refusedMs?: number | undefined;
+  /** For how long every call was refused, where that is too long; else 0. */
+  readonly vainMs: number;
 }
 
 /** The longest that the gate closes for by itself: what is longer the provider has named. */
@@ -43,11 +43,11 @@ export function exhausted(request: PermitRequest, wait: TooLong): ProviderExhaus
 }
 
 /** A time that is a guess of ours is never called the provider's. */
-function whyExhausted({ ms, reason, refusedMs }: TooLong, retryAt: string): string {
-  if (refusedMs !== undefined)
-    return `has refused every call for ${Math.round(refusedMs / 1000)} s, and is asked again after ${retryAt}`;
+function whyExhausted({ ms, reason, vainMs }: TooLong, retryAt: string): string {
+  if (ms > LONGEST_GUESS_MS && reason === 'gate') return `takes no call before ${retryAt}: it asked us to wait`;
+  if (vainMs > 0)
+    return `has refused every call for ${Math.round(vainMs / 1000)} s, and is asked again after ${retryAt}`;
   if (reason !== 'gate') return `takes no call before ${retryAt}: its declared limit is used up`;
-  if (ms > LONGEST_GUESS_MS) return `takes no call before ${retryAt}: it asked us to wait`;
   return `has refused calls, and is not asked again before ${retryAt}`;
 }
 
