@@ -259,8 +259,7 @@ export class AccountGovernor implements PermitHolder {
 
   /** Nobody knows when a provider that names no time takes calls again: so long in vain is too long. */
   #vainMs(now: number): number {
-    const ms = this.#allowance.refusedMs(now);
-    return ms > this.#maxWaitMs ? ms : 0;
+    return this.#allowance.refusedMs(now) > this.#maxWaitMs ? this.#allowance.refusedMs(now) : 0;
   }
 
   #refuseLongWaits(at: number, now: number): boolean {
