@@ -118,7 +118,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-1'],
     file: 'governor/account.ts',
-    from: 'const isTooLong = isVain || ms > this.#maxWaitMs;',
+    from: 'const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;',
     to: 'const isTooLong = true;',
     why: 'a row that could park fails',
   },
@@ -230,7 +230,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-2'],
     file: 'governor/account.ts',
-    from: 'const isLong = at - now > this.#leastWaitMs || this.#isVain(now);',
+    from: 'const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;',
     to: 'const isLong = at - now > this.#leastWaitMs;',
     why: 'rows wait for ever for a provider whose day is used up, and never pass to the next leg',
   },

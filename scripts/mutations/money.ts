@@ -90,7 +90,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-UNKNOWN-2'],
     file: 'report/doubts.ts',
-    from: "credits: maxCreditsOf(tool), why: 'not_settled' });",
+    from: "credits: price ?? maxCreditsOf(tool), why: 'not_settled' });",
     to: "credits: 0, why: 'not_settled' });",
     why: 'after a power cut what was bought and is not settled is shown nowhere',
   },

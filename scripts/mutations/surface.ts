@@ -97,7 +97,7 @@ export const SURFACE: readonly Mutation[] = [
   {
     breaks: ['CLI-ERRORS-1'],
     file: 'report/errors.ts',
-    from: 'const own = normalised(error.message);',
+    from: 'const own = messageKind(error.message, error.row);',
     to: 'const own = error.message;',
     why: 'a thousand rows with one cause are a thousand groups',
   },
