@@ -276,4 +276,11 @@ export const LIMITS: readonly Mutation[] = [
     to: "if (reason === 'gate') return",
     why: 'a guess of ours is told as what the provider has asked for',
   },
+  {
+    breaks: ['BUDGET-OUT-2'],
+    file: 'governor/budget.ts',
+    from: 'const out = reserved > 0',
+    to: 'const out = reserved < 0',
+    why: 'the kept error and the books of a run that is out of credits do not agree',
+  },
 ];
