@@ -27,6 +27,8 @@ export const REQUIREMENTS = {
     'A play returns JSON with datasets in it as handles; anything else fails the run with the path of the value.',
   'PLAY-RESULT-2': 'Results are never truncated.',
   'PLAY-CHECK-1': 'check finds unknown tools (with the nearest names), missing secrets and a dataset used as an array.',
+  'CHECK-PROVIDER-1':
+    'check warns of a provider in the config that no tool has, with the nearest name: what is said of it has no effect.',
   'CHECK-COST-1':
     'What check says a row costs at most counts every call that the text shows, inline children too; where a loop or hidden code has no bound, it says which.',
   'PLAY-CHECK-2':
@@ -64,6 +66,8 @@ export const REQUIREMENTS = {
   'TOOL-DEFINE-1':
     'A tool without id, effect, input or exactly one of request and run is refused with what is missing.',
   'TOOL-PARTS-1': 'A batch or a job that cannot work is refused when it is defined, with the option that is wrong.',
+  'TOOL-NAMES-1':
+    'A name that nothing reads, in whatever part of a tool or of a provider in the config, is refused with the nearest one.',
   'TOOL-DEFAULTS-1': 'Provider, version, cost and limits of a tool have the defaults of the design.',
   'TOOL-CATALOGUE-1': 'Every exported tool of every file under tools/, and those of the config, are in the catalogue.',
   'TOOL-UNKNOWN-1': 'An unknown tool is refused with the nearest names.',
@@ -268,12 +272,16 @@ export const REQUIREMENTS = {
   'PACE-LONG-2': 'A kill takes at most what goes in 100 ms, and a thousandth, of a quota of longer than a minute.',
   'PACE-ADAPTIVE-2':
     'Where no concurrency is declared a declared rate is used after a few rounds of answers, however slow they are.',
+  'PACE-SHOWN-1':
+    'The pace of an account is shown with each declared limit in its own window, and one that was learnt as slowed.',
   'PACE-EXHAUSTED-1': 'A wait beyond the maximum fails at once with ProviderExhaustedError and retryAt.',
   'WRITE-LOOP-1':
     'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered.',
   'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
   'PACE-EXHAUSTED-2':
     'A provider that has refused every call for as long as providerMaxWait, naming no time, counts as exhausted until it takes one.',
+  'PACE-EXHAUSTED-3':
+    'That a provider asked for a wait is said only where it did; else for how long it has refused all.',
   'PACE-LEARN-1':
     'A limit that is declared too wide, or not at all, is learnt from its refusals, and used to about 90% with few more of them.',
   'PACE-LEARN-2':
@@ -313,6 +321,12 @@ export const REQUIREMENTS = {
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',
   'BUDGET-LIMIT-1':
     'A run never settles more than maxCreditsPerRun; a call that would fit but for open reservations waits.',
+  'BUDGET-OUT-2':
+    'What is kept of a run that is out of credits says how its figures stood then, with what was still out.',
+  'BUDGET-MICRO-1':
+    'Credits are compared, kept and added up as whole millionths: a price of 7 * 0.1 fits a max of 0.7 and is kept as 0.7.',
+  'BUDGET-ABOVE-MAX-1':
+    'An answer that costs more than its declared max counts at its own price in what is shown as unknown, and in what is charged.',
   'BUDGET-OUT-1': 'Out of credits is run-fatal, loses nothing finished, and is never a miss.',
 
   // 10-architecture: store
@@ -620,6 +634,8 @@ export const REQUIREMENTS = {
   'WHY-UNFINISHED-1':
     'why says of a row without a result what it waits for, or why it has not run, and what goes on with it.',
   'CLI-ERRORS-3': 'runs errors has at most 20 groups of one code in a dataset, and one of all its other messages.',
+  'CLI-ERRORS-4':
+    'Failures that differ only in a row, job, id, instant or duration are one group of runs errors; those of different tools are not.',
   'WHY-UNKNOWN-1':
     'why <run> lists the calls whose cost nobody knows, each with the most that it may be and the reason.',
   'DATASET-NAME-1': 'Every command names a dataset, that of an inline child too, as the others take it.',

@@ -174,7 +174,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-1'],
     file: 'governor/account.ts',
-    from: 'const isTooLong = isVain || ms > this.#maxWaitMs;',
+    from: 'const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;',
     to: 'const isTooLong = true;',
     why: 'a row that could park fails',
   },
@@ -314,7 +314,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-2'],
     file: 'governor/account.ts',
-    from: 'const isLong = at - now > this.#leastWaitMs || this.#isVain(now);',
+    from: 'const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;',
     to: 'const isLong = at - now > this.#leastWaitMs;',
     why: 'rows wait for ever for a provider whose day is used up, and never pass to the next leg',
   },
@@ -352,5 +352,19 @@ export const LIMITS: readonly Mutation[] = [
     from: 'Math.max(useful - this.#held, this.#held)',
     to: '1',
     why: 'a transaction for each call of a burst',
+  },
+  {
+    breaks: ['PACE-EXHAUSTED-3'],
+    file: 'governor/refusals.ts',
+    from: "if (ms > LONGEST_GUESS_MS && reason === 'gate') return",
+    to: "if (reason === 'gate') return",
+    why: 'a guess of ours is told as what the provider has asked for',
+  },
+  {
+    breaks: ['BUDGET-OUT-2'],
+    file: 'governor/budget.ts',
+    from: 'const out = reserved > 0',
+    to: 'const out = reserved < 0',
+    why: 'the kept error and the books of a run that is out of credits do not agree',
   },
 ];

@@ -97,7 +97,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-UNKNOWN-2'],
     file: 'report/doubts.ts',
-    from: "credits: maxCreditsOf(tool), why: 'not_settled' });",
+    from: "credits: price ?? maxCreditsOf(tool), why: 'not_settled' });",
     to: "credits: 0, why: 'not_settled' });",
     why: 'after a power cut what was bought and is not settled is shown nowhere',
   },
@@ -345,5 +345,19 @@ export const MONEY: readonly Mutation[] = [
     from: '    db.exec(`PRAGMA busy_timeout = ${HELD_AFTER_MS}`);\n',
     to: '',
     why: 'of two reports after a kill one shows no unknown credits',
+  },
+  {
+    breaks: ['BUDGET-MICRO-1'],
+    file: 'call/contract.ts',
+    from: 'const price = roundedCredits(credits);',
+    to: 'const price = credits;',
+    why: 'a price of 7 * 0.1 ends a whole run, since it is above 0.7',
+  },
+  {
+    breaks: ['BUDGET-ABOVE-MAX-1'],
+    file: 'report/doubts.ts',
+    from: 'credits: price ?? maxCreditsOf(tool)',
+    to: 'credits: maxCreditsOf(tool)',
+    why: 'an answer that has cost 4 is shown as up to 3',
   },
 ];

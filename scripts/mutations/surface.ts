@@ -97,7 +97,7 @@ export const SURFACE: readonly Mutation[] = [
   {
     breaks: ['CLI-ERRORS-1'],
     file: 'report/errors.ts',
-    from: 'const own = normalised(error.message);',
+    from: 'const own = messageKind(error.message, error.row);',
     to: 'const own = error.message;',
     why: 'a thousand rows with one cause are a thousand groups',
   },
@@ -268,5 +268,26 @@ export const SURFACE: readonly Mutation[] = [
     from: "plan.isWhole ? '' : ' or more'",
     to: "''",
     why: 'a plan names a most that the run goes beyond',
+  },
+  {
+    breaks: ['CLI-ERRORS-4'],
+    file: 'report/message-kind.ts',
+    from: ".replace(HANDLE, '$1<id>')",
+    to: '',
+    why: 'each job that was not done in time is a group of its own',
+  },
+  {
+    breaks: ['CHECK-PROVIDER-1'],
+    file: 'play/check/rules-catalogue.ts',
+    from: '.filter((name) => !known.has(name))',
+    to: '.filter(() => false)',
+    why: 'a limit under a provider with a slip in its name is not kept, and nobody is told',
+  },
+  {
+    breaks: ['PACE-SHOWN-1'],
+    file: 'cli/pace-text.ts',
+    from: 'allowedRate < tightest * 0.99',
+    to: 'allowedRate < usedRate',
+    why: 'a minute of which much was used at once looks like a limit that is not kept',
   },
 ];

@@ -270,4 +270,18 @@ export const TOOL: readonly Mutation[] = [
     to: 'if (budget.#settled > budget.#limit) throw budget.#outOfCredits(max);',
     why: 'a run that is out of credits waits for ever',
   },
+  {
+    breaks: ['TOOL-NAMES-1'],
+    file: 'tool/part-names.ts',
+    from: 'const problem = namesProblem(one, RATE_NAMES);',
+    to: 'const problem = undefined;',
+    why: 'a rate that is written `calls, per, smoth` sends a burst that its author has forbidden',
+  },
+  {
+    breaks: ['TOOL-NAMES-1'],
+    file: 'tool/part-names.ts',
+    from: 'const own = namesProblem(limits, LIMIT_NAMES);',
+    to: 'const own = undefined;',
+    why: 'limits under a name with a slip are not kept, and nobody is told',
+  },
 ];

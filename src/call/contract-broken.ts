@@ -6,3 +6,12 @@ export class ContractBroken extends Error {
     this.part = part;
   }
 }
+
+/** An answer costs, by the tool's own word, more than the max that it declares. */
+export class PriceAboveMax extends ContractBroken {
+  readonly price: number;
+  constructor(price: number, max: number) {
+    super('cost', `returned ${price} credits, more than its declared max of ${max}`);
+    this.price = price;
+  }
+}

@@ -54,6 +54,23 @@ describe('a raw answer without a response function', () => {
   });
 });
 
+describe('what an answer costs', () => {
+  const ok = http(200, '{}');
+
+  verifies('BUDGET-MICRO-1', 'is compared with its max, and kept, in whole millionths', () => {
+    const noise = { credits: () => 7 * 0.1, max: 0.7 };
+    expect(noise.credits()).toBeGreaterThan(0.7);
+    expect(read({ cost: noise }, ok).credits).toBe(0.7);
+    expect(read({ cost: { credits: 7 * 0.1 } }, ok).credits).toBe(0.7);
+    expect(tool({ cost: { credits: 7 * 0.1 } }).maxCredits).toBe(0.7);
+    expect(tool({ cost: { credits: 7 * 0.1, max: 0.7 } }).maxCredits).toBe(0.7);
+    expect(readAnswer(tool({ cost: { credits: 7 * 0.1 } }), {}, { kind: 'value', value: 1, given: true }).credits).toBe(
+      0.7,
+    );
+    expect(broken({ cost: { credits: () => 0.700001, max: 0.7 } }, ok).message).toContain('returned 0.700001 credits');
+  });
+});
+
 describe('the tool author’s code', () => {
   it('sees status, headers, JSON, text and input', () => {
     const seen: unknown[] = [];

@@ -1,12 +1,13 @@
+import { roundedCredits } from '../scope/index.ts';
 import type { CostView, JsonValue, Tool, ToolReading, ToolResponseView } from '../sdk/index.ts';
 import { answerView, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import { type Answer, rawOf } from './answer.ts';
 import type { BatchHead, BatchPart } from './batch-answer.ts';
 import { MemberFailed, memberReading } from './batch-member.ts';
-import { ContractBroken } from './contract-broken.ts';
+import { ContractBroken, PriceAboveMax } from './contract-broken.ts';
 import { extractPath } from './extract.ts';
 
-export { ContractBroken };
+export { ContractBroken, PriceAboveMax };
 
 /** A raw answer as its tool reads it today. */
 export interface Reading {
@@ -90,7 +91,7 @@ function readGiven(tool: CatalogueTool, data: JsonValue): Reading {
     }
   }
   const perCall = typeof cost?.credits === 'number' && (cost.per !== 'result' || status === 'completed');
-  const credits = perCall ? (cost.credits as number) : 0;
+  const credits = perCall ? roundedCredits(cost.credits as number) : 0;
   return { status, data, meta: undefined, jobId: undefined, values, credits };
 }
 
@@ -143,7 +144,8 @@ function extracted(how: string | ((data: unknown) => unknown), root: Readonly<Re
 function creditsOf(tool: CatalogueTool, view: CostView<never>): number {
   const { cost } = tool.definition;
   if (cost === undefined) return 0;
-  if (typeof cost.credits === 'number') return cost.per === 'result' && view.status !== 'completed' ? 0 : cost.credits;
+  if (typeof cost.credits === 'number')
+    return cost.per === 'result' && view.status !== 'completed' ? 0 : roundedCredits(cost.credits);
   let credits: unknown;
   try {
     credits = cost.credits(view);
@@ -152,10 +154,10 @@ function creditsOf(tool: CatalogueTool, view: CostView<never>): number {
   }
   if (typeof credits !== 'number' || !(credits >= 0) || !Number.isFinite(credits))
     throw new ContractBroken('cost', `returned ${describe(credits)} instead of a number of credits`);
+  const price = roundedCredits(credits);
   // Credits were reserved by the declared maximum: a higher cost would go over a limit unasked.
-  if (credits > tool.maxCredits)
-    throw new ContractBroken('cost', `returned ${credits} credits, more than its declared max of ${tool.maxCredits}`);
-  return credits;
+  if (price > tool.maxCredits) throw new PriceAboveMax(price, tool.maxCredits);
+  return price;
 }
 
 function messageOf(error: unknown): string {

@@ -1,7 +1,7 @@
 import { RunFatalError, type ToolContractError, type ToolResult } from '../sdk/index.ts';
 import { receiptName } from '../store/index.ts';
 import { rawOf } from './answer.ts';
-import { ContractBroken, type Reading, readAnswer } from './contract.ts';
+import { ContractBroken, PriceAboveMax, type Reading, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { contractError } from './failure.ts';
 import type { Found } from './found.ts';
@@ -78,7 +78,7 @@ async function unreadable(
   // A run that goes on must not lose sight of what it has paid for.
   if (told !== undefined && source === 'live' && run.process.continueOnContractError) {
     // What the author's code could not price counts as its highest price until it is mended and read again.
-    const { maxCredits: credits } = question.tool;
+    const credits = error instanceof PriceAboveMax ? error.price : question.tool.maxCredits;
     await journalFailure(run, question, { outcome: 'failed', source, receiptId, durationMs, at, credits, error: told });
     bill?.charge(credits);
   } else bill?.leave();

@@ -10,6 +10,7 @@ export { Lookup } from './lookup.ts';
 export { OpenJobs } from './open-jobs.ts';
 export { type Bill, OpenTries } from './open-tries.ts';
 export { type PlannedCall, type PlannedCut, Planning } from './planning.ts';
+export { priceAboveMax } from './price-above-max.ts';
 export type { Question } from './question.ts';
 export { RecordedWrites } from './recorded-writes.ts';
 export { Relatives } from './relatives.ts';

@@ -1,3 +1,4 @@
+import { roundedCredits } from '../scope/index.ts';
 import { CallsheetError, type DatasetBuilder, type PlayDataset } from '../sdk/index.ts';
 import { type Column, defineColumn, nameOf } from './columns.ts';
 import { endRun, never } from './fatal.ts';
@@ -120,7 +121,7 @@ async function countEarlier(
     completed: counts.completed,
     failed,
     begun: counts.completed + counts.failed + counts.parked,
-    credits: kept.reduce((sum, { credits }) => sum + credits, 0),
+    credits: roundedCredits(kept.reduce((sum, { credits }) => sum + credits, 0)),
     legs: kept.map(({ legs, rows }) => ({ outcomes: legOutcomes(legs), rows })),
   });
   if (failed === 0 || settings.onRowError !== 'fail') return;

@@ -1,4 +1,4 @@
-import { Slots } from '../scope/index.ts';
+import { roundedCredits, Slots } from '../scope/index.ts';
 import type { DatasetHost, DatasetProgress } from './host.ts';
 import type { LegOutcome } from './program.ts';
 
@@ -128,7 +128,7 @@ export class DatasetCounters {
     if (state === 'completed') this.#completed++;
     else if (state === 'failed') this.#failed++;
     else this.#waiting++;
-    this.#credits += credits;
+    this.#credits = roundedCredits(this.#credits + credits);
     this.#changed();
   }
 

@@ -14,7 +14,7 @@ import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
-import type { AccountSnapshot, RunWait } from './snapshot.ts';
+import { type AccountSnapshot, declaredWindows, type RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import { WakeUp } from './wake-up.ts';
 import type { PaceWindow, WindowQueue } from './window.ts';
@@ -125,6 +125,7 @@ export class AccountGovernor implements PermitHolder {
     return {
       account: this.account.key,
       allowedRate: allowance.allowedRate ?? null,
+      limits: declaredWindows(this.account.limits),
       usedRate: allowance.usedRate(now),
       waiting: this.#lanes.size,
       inFlight: allowance.inFlight,
@@ -240,7 +241,7 @@ export class AccountGovernor implements PermitHolder {
     if (at > now) {
       // Places are asked for again at that instant; how long others keep them nobody knows.
       const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';
-      const isLong = at - now > this.#leastWaitMs || this.#isVain(now);
+      const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;
       if (isKnown && isLong && this.#refuseLongWaits(at, now)) return true;
       this.#wakeUp.at(at, now);
       return false;
@@ -273,18 +274,22 @@ export class AccountGovernor implements PermitHolder {
     return false;
   }
 
-  /** Nobody knows when a provider that names no time takes calls again: so long in vain is too long. */
-  #isVain(now: number): boolean {
-    return this.#allowance.refusedMs(now) > this.#maxWaitMs;
+  /**
+   * For how long every call was refused, where that is too long, else 0: nobody knows when a provider that names no time takes calls
+   * again.
+   */
+  #vainMs(now: number): number {
+    const ms = this.#allowance.refusedMs(now);
+    return ms > this.#maxWaitMs ? ms : 0;
   }
 
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
-    const isVain = this.#isVain(now);
-    const isTooLong = isVain || ms > this.#maxWaitMs;
+    const vainMs = this.#vainMs(now);
+    const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;
     const until = this.#wallClock(at, now);
     return this.refuseAll((request) => {
-      if (isTooLong) return exhausted(request, { ms, until, reason: this.#allowance.reason });
+      if (isTooLong) return exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs });
       return ms > (request.rowWaitMs ?? ms) ? new LongWait(this.account.key, until) : undefined;
     });
   }

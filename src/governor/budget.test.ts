@@ -125,11 +125,23 @@ describe('budget', () => {
     expect(error).toBeInstanceOf(RunFatalError);
     expect(error).toMatchObject({
       code: 'OUT_OF_CREDITS',
-      message: 'Out of credits: the limit of this run is 50, 48 are settled, and the next call may cost 2.5.',
-      details: { limit: 50, settled: 48, needed: 2.5, runId: 'run_7' },
+      message:
+        'Out of credits: the limit of this run is 50; 48 were settled when a call was refused that may cost 2.5.',
+      details: { limit: 50, settled: 48, reserved: 0, needed: 2.5, runId: 'run_7' },
       next: ['callsheet runs resume run_7 --max-credits 100'],
     });
     expect(budget.reserve(2)).toBe('reserved');
+  });
+
+  verifies('BUDGET-OUT-2', 'the message says when its figures were so, and what was out then', () => {
+    const budget = createBudget({ limit: 20, settled: 16 });
+    budget.reserve(2);
+    budget.settle(2, 2);
+    budget.reserve(2);
+    // What is out may still come to nothing; a dear call is refused all the same.
+    expect(() => budget.reserve(5)).toThrow(
+      'Out of credits: the limit of this run is 20; 18 were settled, 2 were reserved by calls that were out when a call was refused that may cost 5.',
+    );
   });
 
   it('a thousand times 0.1 is 100, and exactly that many fit', () => {
@@ -155,7 +167,7 @@ describe('budget', () => {
     expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 0, unknown: 5 });
     expect(budget.reserve(5)).toBe('reserved');
     budget.settle(5, 0);
-    expect(() => budget.reserve(6)).toThrow('the limit of this run is 10, 0 are settled, 5 more may have been charged');
+    expect(() => budget.reserve(6)).toThrow('which may cost 6, 0 were settled, 5 more may have been charged');
     const lost = budget.lost(2, true);
     lost.settle('unknown');
     expect(budget.snapshot()).toMatchObject({ settled: 0, unknown: 5 });
@@ -182,7 +194,9 @@ describe('budget', () => {
     two.release(4);
     expect(served).toEqual(['granted']);
     expect(day.snapshot()).toMatchObject({ reserved: 2, settled: 6 });
-    expect(() => two.reserve(5)).toThrow(/limit of this workspace for today is 10, 6 are settled/);
+    expect(() => two.reserve(5)).toThrow(
+      /limit of this workspace for today is 10\. .*, 6 were settled, 2 were reserved/,
+    );
   });
 
   verifies('BUDGET-OWED-1', 'what is owed is reserved until it is settled, and then costs what it costs', () => {

@@ -367,14 +367,16 @@ class CreditBudget implements Budget {
   #outOfCredits(max: number): OutOfCreditsError {
     const { runId = '<run>', owner } = this.#options;
     const { of, next } = owner?.() ?? { of: 'this run' };
-    const { settled, unknown } = this.snapshot();
+    const { settled, reserved, unknown } = this.snapshot();
     const limit = creditsOf(this.#limit);
     const needed = creditsOf(max);
-    const inDoubt = unknown > 0 ? `, ${unknown} more may have been charged by calls that are not resolved` : '';
+    // It is kept for good, and what was out is settled after it: it says how all stood when the call was refused.
+    const out = reserved > 0 ? `, ${reserved} were reserved by calls that were out` : '';
+    const inDoubt = unknown > 0 ? `, ${unknown} more may have been charged by calls that were not resolved` : '';
     return new OutOfCreditsError(
-      `Out of credits: the limit of ${of} is ${limit}, ${settled} are settled${inDoubt}, and the next call may cost ${needed}.`,
+      `Out of credits: the limit of ${of} is ${limit}; ${settled} were settled${out}${inDoubt} when a call was refused that may cost ${needed}.`,
       {
-        details: { limit, settled, unknown, needed, runId: this.#options.runId ?? null },
+        details: { limit, settled, reserved, unknown, needed, runId: this.#options.runId ?? null },
         next: next ?? [
           `callsheet runs resume ${runId} --max-credits ${Math.ceil(Math.max(limit * 2, settled + unknown + needed))}`,
         ],

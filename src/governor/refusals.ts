@@ -12,15 +12,24 @@ export class LongWait extends Error {
   }
 }
 
-/** The error of a call whose known wait is longer than it may be put off. */
-export function exhausted(
-  request: PermitRequest,
-  wait: { readonly ms: number; readonly until: number; readonly reason: WaitReason },
-): ProviderExhaustedError {
+/** What is known of a wait that is too long. */
+export interface TooLong {
+  readonly ms: number;
+  /** Milliseconds since the epoch. */
+  readonly until: number;
+  readonly reason: WaitReason;
+  /** For how long every call was refused, where that is too long; else 0. */
+  readonly vainMs: number;
+}
+
+/** The longest that the gate closes for by itself: what is longer the provider has named. */
+const LONGEST_GUESS_MS = 60_000;
+
+/** The error of a call whose known wait is longer than it may be put off, or whose provider has refused all for so long. */
+export function exhausted(request: PermitRequest, wait: TooLong): ProviderExhaustedError {
   const retryAt = new Date(wait.until).toISOString();
-  const why = wait.reason === 'gate' ? 'it asked us to wait' : 'its declared limit is used up';
   return new ProviderExhaustedError(
-    `${request.account.key} takes no call before ${retryAt}: ${why}.`,
+    `${request.account.key} ${whyExhausted(wait, retryAt)}.`,
     facts(request, 'rate_limit', wait.ms),
     retryAt,
     {
@@ -31,6 +40,15 @@ export function exhausted(
       ],
     },
   );
+}
+
+/** A time that is a guess of ours is never called the provider's. */
+function whyExhausted({ ms, reason, vainMs }: TooLong, retryAt: string): string {
+  if (ms > LONGEST_GUESS_MS && reason === 'gate') return `takes no call before ${retryAt}: it asked us to wait`;
+  if (vainMs > 0)
+    return `has refused every call for ${Math.round(vainMs / 1000)} s, and is asked again after ${retryAt}`;
+  if (reason !== 'gate') return `takes no call before ${retryAt}: its declared limit is used up`;
+  return `has refused calls, and is not asked again before ${retryAt}`;
 }
 
 /** The error of a call that is kept away from a failing provider. */

@@ -1,3 +1,4 @@
+import { roundedCredits } from '../scope/index.ts';
 /** Calls of one attempt by tool, as they ended. */
 export interface ToolCounts {
   live: number;
@@ -47,7 +48,7 @@ export class CallCounters {
     else if (call.outcome === 'no_result') counts.noResult++;
     else counts.failed++;
     if (call.replayed) return;
-    counts.credits += call.credits;
+    counts.credits = roundedCredits(counts.credits + call.credits);
     this.#paid(call);
   }
 
@@ -61,7 +62,7 @@ export class CallCounters {
     const at = `${datasetNo}|${path}`;
     let sum = 0;
     for (const [place, credits] of this.#creditsAt) if (place === at || place.startsWith(`${at}.`)) sum += credits;
-    return Math.round(sum * 1e6) / 1e6;
+    return roundedCredits(sum);
   }
 
   #paid({ datasetNo, path, credits }: PlaceCredits): void {

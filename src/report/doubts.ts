@@ -113,7 +113,7 @@ export async function doubtsOf(source: ReportSource, run: RunRecord): Promise<Do
     sites: new Set(inDoubt.map(siteOf)),
     notDone: new Set(operations.filter(({ state }) => state === 'notDone').map(({ callId }) => callId)),
     // What a rerun was given counts where it was sent.
-    unsettled: unsettledOf(source, {
+    unsettled: await unsettledOf(source, run, {
       inDoubt: open.filter(({ isInherited }) => isInherited !== true),
       bought: receipts.filter((each) => isUnaccounted(each, status)),
     }),
@@ -134,13 +134,19 @@ function isUnaccounted(receipt: StoredReceipt, status: ShownStatus): boolean {
 }
 
 /** A call counts once: a job whose end cannot be read has the receipt of its start, too. */
-function unsettledOf(
-  { maxCreditsOf }: ReportSource,
+async function unsettledOf(
+  { maxCreditsOf, priceAboveMax }: ReportSource,
+  { error }: RunRecord,
   { inDoubt, bought }: { readonly inDoubt: readonly Operation[]; readonly bought: readonly StoredReceipt[] },
-): readonly UnknownCall[] {
+): Promise<readonly UnknownCall[]> {
   const calls = new Map<string, UnknownCall>();
-  for (const { callId, tool } of bought)
-    calls.set(callId, { callId, tool, place: null, credits: maxCreditsOf(tool), why: 'not_settled' });
+  // Only a run that ended for it has answers that cost more than their tool said that they may.
+  const isBroken = error !== null && (JSON.parse(error) as { readonly code?: unknown }).code === 'TOOL_CONTRACT';
+  for (const receipt of bought) {
+    const { callId, tool } = receipt;
+    const price = isBroken ? await priceAboveMax(receipt) : undefined;
+    calls.set(callId, { callId, tool, place: null, credits: price ?? maxCreditsOf(tool), why: 'not_settled' });
+  }
   for (const { callId, tool, place } of inDoubt)
     calls.set(callId, { callId, tool, place, credits: maxCreditsOf(tool), why: 'in_doubt' });
   return [...calls.values()].filter(({ credits }) => credits > 0);

@@ -40,6 +40,35 @@ describe('failed rows', () => {
     expect(groups.find(({ message }) => message === 'no luck with b')?.count).toBe(2);
   });
 
+  verifies(
+    'CLI-ERRORS-4',
+    'whose messages differ in a handle, key, id, instant or duration are one group',
+    async () => {
+      const at = (n: number): string => `2026-12-0${n}T10:00:00.000Z`;
+      const lettersOnly = ['abcdef', 'ghijkl', 'mnopqr'];
+      const kinds: readonly ((n: number) => string)[] = [
+        (n) => `Call 'x' of a.b: the job J4${n}_k${n}, which was started at ${at(n)}, was not done within 600000 ms.`,
+        (n) =>
+          `Call 'x' of a.b: the job ${lettersOnly[n - 1]}, which was started at ${at(n)}, was not done within 9 ms.`,
+        (n) => `Call 'x' of a.b: the job ${n}, which was started at ${at(n)}, was not done within 9 ms.`,
+        (n) => `Call 'find-key${n}' of a.b: GET https://x.io/jobs/J${n} was answered 404: no lead key${n}.`,
+        (n) => `Nobody answered 'ok' of row '${lettersOnly[n - 1]}' by ${at(n)} (call 'ask' of a.b).`,
+        (n) => `The write of a.b was made by run_0${n}x. See cus_9s${n}kLm, lead_${n} and ORD-2026-000${n}.`,
+        (n) => `a/b has refused every call for ${n}m and ${n * 2}.5s, until Wed, ${n} Oct 2026 07:28:0${n} GMT.`,
+      ];
+      for (const kind of kinds) {
+        const groups = await told(...[1, 2, 3].map((n) => ({ code: 'X', message: kind(n), row: `key${n}` })));
+        expect(groups.map(({ message }) => message)).toHaveLength(1);
+      }
+      const others = ['apollo1.find', 'apollo2.find', '2captcha.solve'].map(
+        (tool) => `Call 'x' of ${tool}: no (oauth2).`,
+      );
+      expect((await told(...others.map((message) => ({ code: 'X', message })))).map(({ message }) => message)).toEqual(
+        others,
+      );
+    },
+  );
+
   verifies('CLI-ERRORS-2', 'of limits and money come with the command that mends them', async () => {
     const exhausted = (retryAt: string) => ({
       code: 'PROVIDER_EXHAUSTED',

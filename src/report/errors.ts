@@ -3,6 +3,7 @@ import { toJson } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { type AnsweredLateJson, type DoubtJson, doubtsOf } from './doubts.ts';
 import { framesOf } from './frames.ts';
+import { messageKind } from './message-kind.ts';
 import type { ReportSource } from './reads.ts';
 import { ofRun } from './run-json.ts';
 import { saidBy } from './said.ts';
@@ -94,7 +95,7 @@ async function* failures(source: ReportSource, run: RunRecord, datasetNo: number
 }
 
 function addTo(groups: Map<string, MutableGroup>, dataset: string, error: RowError): void {
-  const own = normalised(error.message);
+  const own = messageKind(error.message, error.row);
   const idOf = (message: string): string => `${dataset}|${error.code}|${message}`;
   const isNew = !groups.has(idOf(own));
   const alike = isNew ? [...groups.values()].filter((one) => one.dataset === dataset && one.code === error.code) : [];
@@ -120,18 +121,6 @@ function addTo(groups: Map<string, MutableGroup>, dataset: string, error: RowErr
   group.columns.add(error.column);
   if (group.samples.length < SAMPLES)
     group.samples.push({ row: error.row, message: error.message, said: saidBy(error) });
-}
-
-/** Instants, addresses, quoted texts, ids and numbers vary from row to row; what is left tells the kind of fault. */
-function normalised(message: string): string {
-  return message
-    .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)/g, '<time>')
-    .replace(/"[^"\n]*"/g, '"<text>"')
-    .replace(/[\w.+-]+@[\w-]+(\.[\w-]+)+/g, '<e-mail>')
-    .replace(/https?:\/\/\S+/g, '<url>')
-    .replace(/\b(rcp|run|call|wait)_\w+/g, '<id>')
-    .replace(/\b[0-9a-f]{8,}(-[0-9a-f]{4,})*\b/gi, '<id>')
-    .replace(/\b\d+(\.\d+)?\b/g, '<n>');
 }
 
 /** When a provider takes calls again, as the error of the row says. */

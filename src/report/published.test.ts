@@ -4,7 +4,15 @@ import { publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
 
 const account = {
-  ...{ account: 'hunter/a', allowedRate: 15, usedRate: 14.5, waiting: 3, inFlight: 2, concurrency: 10 },
+  ...{
+    account: 'hunter/a',
+    allowedRate: 15,
+    limits: [{ calls: 15, perMs: 1_000 }],
+    usedRate: 14.5,
+    waiting: 3,
+    inFlight: 2,
+    concurrency: 10,
+  },
   ...{ gateClosedUntil: null, deferred: 0, credits: 7, failing: false },
 };
 

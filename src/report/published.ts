@@ -23,6 +23,8 @@ export async function publishedAccounts(
   const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
   return accounts.map(({ runs, gateClosedUntil, ...numbers }) => ({
     ...numbers,
+    // A process of an older release publishes none.
+    limits: (numbers as Partial<typeof numbers>).limits ?? [],
     gateClosedUntil: iso(gateClosedUntil),
     waits: runs.map(({ waiting, reason, until }) => ({ calls: waiting, reason, until: iso(until) })),
   }));

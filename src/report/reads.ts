@@ -1,4 +1,4 @@
-import type { CallReads, DatasetReads, LeftTry, ReportReads, RunReads } from '../store/index.ts';
+import type { CallReads, DatasetReads, LeftTry, ReportReads, RunReads, StoredReceipt } from '../store/index.ts';
 
 /** What reports read of a workspace. Nothing here writes to the store. */
 export interface ReportSource {
@@ -15,4 +15,6 @@ export interface ReportSource {
   openTries(runId: string): readonly LeftTry[];
   /** The highest cost of one call of a tool. */
   readonly maxCreditsOf: (tool: string) => number;
+  /** What a kept answer costs by its tool's own word, where that is more than the declared max; else undefined. */
+  readonly priceAboveMax: (receipt: StoredReceipt) => Promise<number | undefined>;
 }

@@ -1,4 +1,5 @@
 import type { RunOptions } from '../run/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
@@ -66,7 +67,7 @@ export function ofRun(next: readonly string[], runId: string): readonly string[]
 
 /** Credits are whole millionths; sums of doubles are not. */
 export function rounded(credits: number): number {
-  return Math.round(credits * 1e6) / 1e6;
+  return roundedCredits(credits);
 }
 
 export function iso(at: number | null): string | null {

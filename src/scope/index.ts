@@ -1,6 +1,6 @@
 export { canonicalJson, NotJsonError, toJson } from './canonical-json.ts';
 export { type Clock, sleep, systemClock } from './clock.ts';
-export { creditsOf, microCredits } from './credits.ts';
+export { creditsOf, microCredits, roundedCredits } from './credits.ts';
 export { type Digest, digest, digestPrefix48, hexDigest, IDENTITY_FORMAT } from './digest.ts';
 export { durationMs } from './duration.ts';
 export { fatalForm } from './fatal.ts';

@@ -1,3 +1,4 @@
+import { roundedCredits } from '../scope/index.ts';
 import type { ToolTotals } from './port.ts';
 
 /** Adds to the entry of the same dataset, path, tool, source and outcome. */
@@ -6,7 +7,9 @@ export function addTotals(totals: Map<string, ToolTotals>, more: ToolTotals): vo
   const known = totals.get(key);
   totals.set(
     key,
-    known === undefined ? more : { ...known, calls: known.calls + more.calls, credits: known.credits + more.credits },
+    known === undefined
+      ? more
+      : { ...known, calls: known.calls + more.calls, credits: roundedCredits(known.credits + more.credits) },
   );
 }
 

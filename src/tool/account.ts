@@ -1,6 +1,7 @@
 import { canonicalJson, durationMs } from '../scope/index.ts';
 import type { ProviderConfig, ProviderLimits, RateLimit, Tool } from '../sdk/index.ts';
 import { checkLimits, configRefusal } from './definition.ts';
+import { namesProblem, PROVIDER_NAMES } from './part-names.ts';
 import type { ProviderAccount } from './port.ts';
 
 export type CatalogueMode = 'live' | 'fixture';
@@ -18,6 +19,8 @@ export function providerAccount(
   { config, mode }: { config: ProviderConfig | undefined; mode: CatalogueMode },
 ): ProviderAccount {
   const place = `providers.${provider}`;
+  const unknown = config === undefined ? undefined : namesProblem(config, PROVIDER_NAMES);
+  if (unknown !== undefined) throw configRefusal(place, unknown);
   const name = config?.account ?? 'default';
   if (typeof name !== 'string' || name.trim() === '') throw configRefusal(`${place}.account`, 'must be a name');
   if (config?.mode !== undefined && config.mode !== 'live' && config.mode !== 'sandbox')

@@ -11,6 +11,10 @@ function tool(definition: Record<string, unknown>): Tool {
   return defineTool({ id: 'acme.find', effect: 'read', input: {}, run, ...definition } as never);
 }
 
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+}
+
 function account(tools: readonly Tool[], config?: ProviderConfig, mode: 'live' | 'fixture' = 'live') {
   const first = tools[0]?.id ?? '';
   return buildCatalogue({ tools, providers: config ? { acme: config } : {}, mode }).get(first).account;
@@ -127,6 +131,42 @@ describe('definitions that cannot work', () => {
       message: expect.stringContaining(`Tool acme.find: \`${field}`),
     });
     expect(() => buildCatalogue({ tools: [tool(definition)] })).toThrow(refused);
+  });
+
+  verifies('TOOL-NAMES-1', 'a name that nothing reads is refused, in each part, with the nearest one', () => {
+    const rate = { calls: 5, per: '1s' };
+    const sent = { run: undefined, effect: 'write' };
+    const wrong: readonly (readonly [part: string, told: string, definition: Record<string, unknown>])[] = [
+      ['limits`', "'rates' (there is: rate, concurrency) Did you mean 'rate'", { limits: { rates: [rate] } }],
+      ['limits`.rate[1]', "'smoth'", { limits: { rate: [rate, { ...rate, smoth: true }] } }],
+      ['limits`', 'must be an object', { limits: [rate] }],
+      ['limits`.rate[0]', 'must be an object', { limits: { rate: [null] } }],
+      ['limits`.rate[0].smooth', 'true or false', { limits: { rate: [{ ...rate, smooth: 'yes' }] } }],
+      ['cost`', "'credit'", { cost: { credit: 1, credits: 2 } }],
+      ['cost`', 'must be an object', { cost: 3 }],
+      ['reuse`', "'staleAfter'", { reuse: { staleAfter: 60 } }],
+      ['idempotency`', "'heeder'", { idempotency: { header: 'Idempotency-Key', heeder: 'x' } }],
+      ['extract`', 'must be an object', { extract: 'data.email' }],
+      ['extract.email`', 'must be a path', { extract: { email: { path: 'data.email' } } }],
+      ['event.arm`', "'respond'", { ...sent, event: { arm: { request: run, respond: run } } }],
+      ['event.onTimeout`', "'classify'", { ...sent, event: { arm: run, onTimeout: { run, classify: run } } }],
+    ];
+    for (const [part, told, definition] of wrong)
+      expect(() => buildCatalogue({ tools: [tool(definition)] }), JSON.stringify(definition)).toThrow(
+        expect.objectContaining({
+          code: 'TOOL_DEFINITION_INVALID',
+          message: expect.stringMatching(new RegExp(`^Tool acme.find: ${escaped(`\`${part}`)}.*${escaped(told)}`)),
+        }),
+      );
+    const configs: readonly (readonly [field: string, config: unknown])[] = [
+      ["providers.acme has no option 'limit' ", { limit: { rate: [rate] } }],
+      ["providers.acme.limits has no option 'rates' ", { limits: { rates: [rate] } }],
+      ["providers.acme.limits.rate[0] has no option 'every' ", { limits: { rate: [{ ...rate, every: '1s' }] } }],
+    ];
+    for (const [message, config] of configs)
+      expect(() => account([tool({})], config as ProviderConfig)).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+      );
   });
 
   it('two tools of one id are refused', () => {

@@ -1,4 +1,4 @@
-import { nearestNames, prepareSchema, SchemaUnusableError, validateWith } from '../scope/index.ts';
+import { nearestNames, prepareSchema, roundedCredits, SchemaUnusableError, validateWith } from '../scope/index.ts';
 import {
   CallsheetError,
   type Effect,
@@ -132,7 +132,9 @@ class CatalogueEntry implements CatalogueTool {
     this.reuseScope = reuse === 'never' ? 'never' : (reuse?.scope ?? 'workspace');
     this.staleAfterSeconds = reuse === 'never' ? undefined : reuse?.staleAfterSeconds;
     this.versions = [...new Set([this.version, ...(tool.reads ?? [])])];
-    this.maxCredits = tool.cost?.max ?? (typeof tool.cost?.credits === 'number' ? tool.cost.credits : 0);
+    this.maxCredits = roundedCredits(
+      tool.cost?.max ?? (typeof tool.cost?.credits === 'number' ? tool.cost.credits : 0),
+    );
     this.sendsIdempotencyKey = tool.idempotency !== undefined;
     this.secrets = tool.secrets ?? [];
     this.#effect = tool.effect;

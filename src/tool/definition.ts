@@ -1,4 +1,4 @@
-import { durationMs } from '../scope/index.ts';
+import { durationMs, microCredits } from '../scope/index.ts';
 import {
   CallsheetError,
   type EventOptions,
@@ -8,6 +8,7 @@ import {
   type Tool,
   type ToolCost,
 } from '../sdk/index.ts';
+import { limitsProblem, partsProblem } from './part-names.ts';
 
 const HTTP_TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const SECRET_NAME = /^[A-Z][A-Z0-9_]*$/;
@@ -23,6 +24,8 @@ export function checkDefinition(value: unknown, place: string): Tool {
   if (!isTool(value))
     throw definitionRefusal(place, 'is not a tool; write it as `export const … = defineTool({ … })`', undefined);
   const tool = value;
+  const wrong = partsProblem(tool as unknown as Readonly<Record<string, unknown>>);
+  if (wrong !== undefined) throw fieldRefusal(tool.id)(wrong.part, wrong.problem);
   checkNames(tool);
   checkAmounts(tool);
   checkReuse(tool);
@@ -78,7 +81,6 @@ function checkAmounts(tool: Tool): void {
 function checkReuse(tool: Tool): void {
   if (tool.reuse === undefined || tool.reuse === 'never') return;
   const refuse = fieldRefusal(tool.id);
-  if (typeof tool.reuse !== 'object' || tool.reuse === null) throw refuse('reuse', "must be an object or 'never'");
   const { scope, staleAfterSeconds } = tool.reuse;
   if (scope !== undefined && !['workspace', 'play', 'run'].includes(scope))
     throw refuse('reuse.scope', "must be 'workspace', 'play' or 'run'");
@@ -104,20 +106,22 @@ function checkCost(id: string, cost: ToolCost<never>): void {
   if (cost.max !== undefined && !isAmount(cost.max)) throw refuse('cost.max', 'must be a number from 0');
   if (cost.per !== undefined && cost.per !== 'call' && cost.per !== 'result')
     throw refuse('cost.per', "must be 'call' or 'result'");
-  if (typeof cost.credits === 'number' && cost.max !== undefined && cost.max < cost.credits)
+  if (typeof cost.credits === 'number' && cost.max !== undefined && microCredits(cost.max) < microCredits(cost.credits))
     throw refuse('cost.max', 'is below `cost.credits`');
 }
 
 /** Checks limits of a tool or of a provider in the config; `place` is how the message names them. */
 export function checkLimits(limits: ProviderLimits, { place, refuse }: { place: string; refuse: Refuse }): void {
+  const wrong = limitsProblem(limits, place);
+  if (wrong !== undefined) throw refuse(wrong.part, wrong.problem);
   if (limits.concurrency !== undefined && !isCount(limits.concurrency))
     throw refuse(`${place}.concurrency`, 'must be a whole number from 1');
-  if (limits.rate !== undefined && !Array.isArray(limits.rate))
-    throw refuse(`${place}.rate`, "must be a list such as [{ calls: 15, per: '1s' }]");
   for (const [index, rate] of (limits.rate ?? []).entries()) {
     if (!isCount(rate.calls)) throw refuse(`${place}.rate[${index}].calls`, 'must be a whole number from 1');
     if (!((durationMs(rate.per) ?? 0) > 0))
       throw refuse(`${place}.rate[${index}].per`, "must be a duration such as '1s', or milliseconds");
+    if (rate.smooth !== undefined && typeof rate.smooth !== 'boolean')
+      throw refuse(`${place}.rate[${index}].smooth`, 'must be true or false');
   }
 }
 

@@ -7,11 +7,15 @@ export function checkInWorkspace(
   workspace: Workspace,
   order: { readonly play: string; readonly cwd: string; readonly types?: boolean | undefined },
 ): Promise<PlayCheck> {
-  const { catalogue, secrets, paths } = workspace;
+  const { catalogue, config, secrets, paths } = workspace;
   return checkPlay(resolve(order.cwd, order.play), {
     cacheDir: paths.modules,
     types: order.types,
     toolIds: catalogue.list().map((tool) => tool.id),
+    providers: {
+      configured: Object.keys(config.providers ?? {}),
+      ofTools: catalogue.list().map((tool) => tool.provider),
+    },
     // The sandbox takes any key, and fixtures none.
     toolSecrets: (id) =>
       catalogue.has(id) && catalogue.get(id).account.mode === 'live' ? catalogue.get(id).secrets : [],

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { loadModule } from '../play/index.ts';
-import { durationMs } from '../scope/index.ts';
+import { didYouMean, durationMs } from '../scope/index.ts';
 import { type CallsheetConfig, CallsheetError, isTool, type Tool } from '../sdk/index.ts';
 
 const CONFIG_NAMES = ['callsheet.config.ts', 'callsheet.config.js', 'callsheet.config.mjs', 'callsheet.config.json'];
@@ -47,10 +47,9 @@ async function configIssues(config: unknown): Promise<string[]> {
   const duration = z.union([z.number().nonnegative(), z.string()]).refine((value) => durationMs(value) !== undefined, {
     message: "must be a duration such as '5m' or milliseconds",
   });
+  const rate = z.strictObject({ calls: z.number().int().positive(), per: duration, smooth: z.boolean().optional() });
   const limits = z.strictObject({
-    rate: z
-      .array(z.strictObject({ calls: z.number().int().positive(), per: duration, smooth: z.boolean().optional() }))
-      .optional(),
+    rate: z.array(rate).optional(),
     concurrency: z.number().int().positive().optional(),
   });
   const provider = z.strictObject({
@@ -70,7 +69,13 @@ async function configIssues(config: unknown): Promise<string[]> {
   });
   const parsed = schema.safeParse(config);
   if (parsed.success) return [];
-  return parsed.error.issues.slice(0, 10).map((issue) => `${issue.path.join('.') || 'the config'}: ${issue.message}`);
+  // By how deep it lies: the config, a provider, its limits, one of its rates.
+  const known = [schema, undefined, provider, limits, undefined, rate].map((one) => Object.keys(one?.shape ?? {}));
+  return parsed.error.issues.slice(0, 10).map((issue) => {
+    const unknown = issue.code === 'unrecognized_keys' ? issue.keys : [];
+    const near = unknown.map((name) => didYouMean(name, known[issue.path.length] ?? [])).join('');
+    return `${issue.path.join('.') || 'the config'}: ${issue.message}${near && `.${near}`}`;
+  });
 }
 
 async function toolsBelow(dir: string, cacheDir: string): Promise<Tool[]> {

@@ -1,11 +1,13 @@
+import { priceAboveMax } from '../call/index.ts';
 import { isGone, thisOwner } from '../engine/index.ts';
 import type { ReportSource } from '../report/index.ts';
+import type { JsonValue } from '../sdk/index.ts';
 import { leftTries } from '../store/index.ts';
 import { highestCost, type Workspace } from './open.ts';
 
 /** The workspace as reports read it. */
 export function reportSource(workspace: Workspace): ReportSource {
-  const { store, paths, clock, catalogue } = workspace;
+  const { store, paths, clock, catalogue, calls } = workspace;
   return {
     report: store.report,
     runs: store.runs,
@@ -16,6 +18,12 @@ export function reportSource(workspace: Workspace): ReportSource {
     isGone,
     openTries: (runId) => leftTries(paths.rates, runId),
     maxCreditsOf: highestCost(catalogue),
+    priceAboveMax: async ({ id, tool }) => {
+      const receipt = catalogue.has(tool) ? await store.report.receipt(id) : undefined;
+      if (receipt === undefined) return undefined;
+      const input = JSON.parse(receipt.input) as JsonValue;
+      return priceAboveMax(calls.lookup, catalogue.get(tool), { receiptId: id, input });
+    },
   };
 }
 

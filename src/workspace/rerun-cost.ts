@@ -1,3 +1,4 @@
+import { roundedCredits } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { highestCost, type Workspace } from './open.ts';
 import type { ChosenRows } from './rerun-rows.ts';
@@ -38,7 +39,7 @@ export async function mostCredits(
   const dearest = Math.max(0, ...catalogue.list().map(({ maxCredits }) => maxCredits));
   for (const { frame, others } of chosen)
     if (!known.some(({ datasetNo }) => datasetNo === frame.datasetNo)) most += others * dearest;
-  return most;
+  return roundedCredits(most);
 }
 
 /** The calls of each place in the code, by what the run and its sources made. */

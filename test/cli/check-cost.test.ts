@@ -46,6 +46,21 @@ async function checked(does: string): Promise<{ said: string; legs: readonly obj
   };
 }
 
+describe('the providers of the config', () => {
+  verifies('CHECK-PROVIDER-1', 'are warned of where no tool has them', async () => {
+    const own = newFolder({
+      ...FILES,
+      'cost.play.ts': playOf('async () => null'),
+      'callsheet.config.ts': `export default { providers: { paid: { account: 'a' }, payd: { limits: { concurrency: 1 } } } };`,
+    });
+    const { exit, stderr } = await typed(own, ['check', 'cost.play.ts#default', '--no-types']);
+    expect(exit).toBe(0);
+    expect(stderr.match(/PROVIDER_UNKNOWN/g)).toHaveLength(1);
+    expect(stderr).toMatch(/^warning: PROVIDER_UNKNOWN: .*'payd'.*Did you mean 'paid'\?$/m);
+    removeFolder(own);
+  });
+});
+
 const resolver = (does: string): string => `async (row, ctx) => { ${does} }`;
 
 describe('what check says that a row costs', () => {

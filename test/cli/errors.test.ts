@@ -88,6 +88,12 @@ describe('a config that does not fit', () => {
     const { exit, stderr } = await typed(wrong, ['tools', 'list']);
     expect(exit).toBe(3);
     expect(stderr).toMatch(/CONFIG_INVALID: .*callsheet\.config\.json.*providers\.hunter\.mode/);
+    addFiles(wrong, {
+      'callsheet.config.json': '{ "providers": { "hunter": { "limits": { "rates": [] } } }, "confirmAbov": 1 }',
+    });
+    const told = (await typed(wrong, ['tools', 'list'])).stderr;
+    expect(told).toMatch(/providers\.hunter\.limits: .*"rates"\. Did you mean 'rate'\?/);
+    expect(told).toMatch(/the config: .*"confirmAbov"\. Did you mean 'confirmAbove'\?/);
     removeFolder(wrong);
   });
 });

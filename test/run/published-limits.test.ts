@@ -17,7 +17,8 @@ describe('what a run publishes of its accounts', () => {
       return view === undefined ? [] : progressOf(view).accounts;
     };
     await until(() => sent.length === 1 && accounts()[0]?.waiting === 1);
-    const account = { allowedRate: expect.any(Number), inFlight: 1, concurrency: 1, deferred: 0 };
+    const limits = [{ calls: 50, perMs: 1_000 }];
+    const account = { allowedRate: expect.any(Number), limits, inFlight: 1, concurrency: 1, deferred: 0 };
     const wait = { runId: run.id, waiting: 1, reason: 'concurrency', until: null };
     expect(accounts()).toMatchObject([{ ...account, runs: [wait] }]);
     let published = false;

@@ -1,13 +1,13 @@
 import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
-import { errorsReport, runReport } from '../../src/report/index.ts';
+import { errorsReport, runReport, whyRun } from '../../src/report/index.ts';
 import type { Unit } from '../../src/store/index.ts';
 import { existingRun, reportSource, resolveOperation, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { countedTool } from '../harness/tools.ts';
-import { attempt, openTest, queued, retryFailed, testFolder } from '../harness/workspace.ts';
+import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const FIND = `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 1 } })).data`;
@@ -74,6 +74,31 @@ describe('credits that a run has spent and not settled', () => {
     expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
     await attempt(later, run.id);
     expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
+  });
+});
+
+describe('an answer that costs more than the declared max', () => {
+  const dear = (max: number) => countedTool({ id: 'acme.find', cost: { credits: () => 4, max } }).tool;
+
+  verifies('BUDGET-ABOVE-MAX-1', 'is shown at its own price until it is settled', async () => {
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [dear(3)] });
+    const { run, code } = await runPlay(now, FIND);
+    expect(code).toBe('TOOL_CONTRACT');
+    expect(await creditsOf(now, run.id)).toEqual({ settled: 0, unknown: 4 });
+    const { unknown } = await whyRun(reportSource(now), await existingRun(now, run.id), { limit: 10 });
+    expect(unknown).toMatchObject({ credits: 4, calls: [{ tool: 'acme.find', credits: 4, why: 'not_settled' }] });
+    await now.close();
+    const later = await openTest(dir, { tools: [dear(5)] });
+    await attempt(later, run.id);
+    expect(await creditsOf(later, run.id)).toEqual({ settled: 4, unknown: 0 });
+  });
+
+  verifies('BUDGET-ABOVE-MAX-1', 'is charged at its own price where the run goes on', async () => {
+    const config = `import { defineConfig } from 'callsheet'; export default defineConfig({ continueOnContractError: true });`;
+    const workspace = await testWorkspace({ tools: [dear(3)], files: { 'callsheet.config.ts': config } });
+    const { run } = await runPlay(workspace, FIND);
+    expect(await creditsOf(workspace, run.id)).toEqual({ settled: 4, unknown: 0 });
   });
 });
 

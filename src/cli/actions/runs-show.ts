@@ -8,6 +8,7 @@ import {
 } from '../../report/index.ts';
 import { reportSource } from '../../workspace/index.ts';
 import type { Invocation } from '../invocation.ts';
+import { paceText } from '../pace-text.ts';
 import { summaryLines } from '../summary.ts';
 import { counted, shownNumber, shownSeconds, tableLines } from '../table.ts';
 import { withRecordedRun } from '../with-run.ts';
@@ -51,7 +52,7 @@ function accountLines(accounts: RunReport['accounts']): string[] {
   if (accounts.length === 0) return [];
   const rows = accounts.map((one) => [
     `  ${one.account}`,
-    `${tenth(one.usedRate)}${one.allowedRate === null ? '' : ` of ${tenth(one.allowedRate)}`}`,
+    paceText(one),
     `${shownNumber(one.inFlight)}${one.concurrency === null ? '' : ` of ${shownNumber(one.concurrency)}`}`,
     shownNumber(one.waiting),
     shownNumber(one.deferred),
@@ -64,14 +65,7 @@ function accountLines(accounts: RunReport['accounts']): string[] {
       return `  ${counted(calls, 'call')} to ${one.account} ${calls === 1 ? 'waits' : 'wait'} (${reason})${when}`;
     }),
   );
-  return [
-    ...tableLines(['  account', 'calls/s', 'in flight', 'waiting', 'deferred', 'credits', 'gate'], rows),
-    ...waits,
-  ];
-}
-
-function tenth(value: number): string {
-  return shownNumber(Math.round(value * 10) / 10);
+  return [...tableLines(['  account', 'pace', 'in flight', 'waiting', 'deferred', 'credits', 'gate'], rows), ...waits];
 }
 
 /** Where the time of calls went, a line for each tool and phase. */

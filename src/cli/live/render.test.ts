@@ -60,6 +60,7 @@ const wait: RunWait = {
 const account: RunProgress['accounts'][number] = {
   account: 'hunter/default',
   allowedRate: 15,
+  limits: [{ calls: 15, perMs: 1_000 }],
   usedRate: 14.72,
   waiting: 12,
   inFlight: 9,
@@ -104,15 +105,25 @@ describe('the live view', () => {
   });
 
   verifies(
-    'GOVERNOR-SHOWN-1',
+    ['GOVERNOR-SHOWN-1', 'PACE-SHOWN-1'],
     'has the numbers that the governor decides with, of accounts where something goes on',
     () => {
       const lineOf = (more: Partial<typeof account>): string | undefined =>
         liveLines(snapshot(at({ ...account, runs: [], ...more })), 200)[3];
-      expect(lineOf({})).toBe('hunter/default  14.7 of 15 calls/s  9 of 10 in flight  12 waiting  310 credits');
+      expect(lineOf({})).toBe('hunter/default  14.7 calls/s of 15/s  9 of 10 in flight  12 waiting  310 credits');
+      const two = [
+        { calls: 15, perMs: 1_000 },
+        { calls: 600, perMs: 60_000 },
+        { calls: 9_000, perMs: 600_000 },
+      ];
+      expect(lineOf({ usedRate: 13.5, allowedRate: 10, limits: two })).toContain(
+        'default  13.5 calls/s of 15/s, 600/min, 9,000/10 min  9 of',
+      );
+      expect(lineOf({ allowedRate: 8.04 })).toContain('14.7 calls/s of 15/s, slowed to 8/s by refusals  9 of');
+      expect(lineOf({ allowedRate: 8.04, limits: [] })).toContain('14.7 calls/s, slowed to 8/s by refusals  9 of');
       const quiet = { usedRate: 0, inFlight: 0, waiting: 0 };
       expect(lineOf(quiet)).toBeUndefined();
-      const undeclared = { ...quiet, usedRate: 2, allowedRate: null, concurrency: null, credits: 0 };
+      const undeclared = { ...quiet, usedRate: 2, allowedRate: null, limits: [], concurrency: null, credits: 0 };
       expect(lineOf(undeclared)).toBe('hunter/default  2 calls/s  0 in flight');
       expect(lineOf({ ...undeclared, deferred: 3, gateClosedUntil: 65_000, failing: true })).toMatch(
         / {2}3 deferred \(429\) {2}closed until \d\d:\d\d:\d\d \(5 s\) {2}failing: tried at a trickle$/,

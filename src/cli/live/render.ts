@@ -1,4 +1,5 @@
 import type { RunProgress, RunWait } from '../../workspace/index.ts';
+import { paceText } from '../pace-text.ts';
 import { counted, eventsText, shownNumber, shownSeconds } from '../table.ts';
 import { ended, type LiveSnapshot, type Waited } from './snapshot.ts';
 
@@ -103,11 +104,9 @@ function isBusy({ usedRate, inFlight, waiting, gateClosedUntil, failing }: Accou
 
 /** The numbers that the governor decides with. */
 function accountText(account: Account, now: number): string {
-  const { allowedRate, usedRate, inFlight, concurrency, deferred, gateClosedUntil, failing, waiting, credits } =
-    account;
-  const rate = shownNumber(Math.round(usedRate * 10) / 10);
+  const { inFlight, concurrency, deferred, gateClosedUntil, failing, waiting, credits } = account;
   const parts = [
-    allowedRate === null ? `${rate} calls/s` : `${rate} of ${shownNumber(Math.round(allowedRate * 10) / 10)} calls/s`,
+    paceText(account),
     `${shownNumber(inFlight)}${concurrency === null ? '' : ` of ${shownNumber(concurrency)}`} in flight`,
   ];
   if (waiting > 0) parts.push(`${shownNumber(waiting)} waiting`);

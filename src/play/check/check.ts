@@ -8,7 +8,13 @@ import type { ShownCalls } from './call-sums.ts';
 import { type Finding, finding } from './finding.ts';
 import type { Sources } from './names.ts';
 import { callsByLeg, type PlayPlan, planOf } from './plan.ts';
-import { optionFindings, type Surroundings, secretFindings, unknownTools } from './rules-catalogue.ts';
+import {
+  optionFindings,
+  type Surroundings,
+  secretFindings,
+  unknownProviders,
+  unknownTools,
+} from './rules-catalogue.ts';
 import { datasetFindings } from './rules-datasets.ts';
 import { replayFindings } from './rules-replay.ts';
 import { parseSource, type SourceText } from './syntax.ts';
@@ -64,6 +70,7 @@ export async function checkPlay(spec: string, options: CheckOptions = {}): Promi
     ...bundleFindings(loaded.artifact),
     ...optionFindings(loaded.play, place),
     ...(options.toolIds === undefined ? [] : unknownTools(sources, text.counts, options.toolIds)),
+    ...(options.providers === undefined ? [] : unknownProviders(options.providers)),
     ...secretFindings(sources, text.counts, { ...options, declared, tools: plan.tools, place }),
     ...datasetFindings(sources, text.counts),
     ...replayFindings(sources, text.counts),

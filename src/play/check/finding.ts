@@ -4,6 +4,7 @@
  */
 export const FINDINGS = {
   TOOL_NOT_FOUND: { severity: 'error', means: 'A call names a tool that is not in the catalogue.' },
+  PROVIDER_UNKNOWN: { severity: 'warning', means: '`providers` in the config names a provider that no tool has.' },
   SECRET_MISSING: { severity: 'error', means: 'A secret that the play or one of its tools needs is not set.' },
   SECRET_NOT_DECLARED: { severity: 'error', means: 'The play asks for a secret that its `secrets` do not list.' },
   ROW_KEY_UNSTABLE: { severity: 'error', means: 'A key function uses chance or counts its own calls.' },

@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly toolIds?: readonly string[] | undefined;
   /** The secrets that a tool of the catalogue needs. */
   readonly toolSecrets?: ((toolId: string) => readonly string[]) | undefined;
+  /** The providers that the config has something to say of, and those that tools have. */
+  readonly providers?: { readonly configured: readonly string[]; readonly ofTools: readonly string[] } | undefined;
   readonly secretIsSet?: ((name: string) => boolean) | undefined;
 }
 
@@ -35,6 +37,23 @@ export function unknownTools(sources: Sources, counts: Counts, toolIds: readonly
       );
     }
   return found;
+}
+
+/** What the config says of such a provider has no effect: a limit that is written there is not kept. */
+export function unknownProviders({ configured, ofTools }: NonNullable<Surroundings['providers']>): Finding[] {
+  const known = new Set(ofTools);
+  return configured
+    .filter((name) => !known.has(name))
+    .map((name) =>
+      finding(
+        'PROVIDER_UNKNOWN',
+        { file: null, line: null },
+        {
+          message: `\`providers\` in the config names '${name}', which is the provider of no tool: it has no effect.${didYouMean(name, known)}`,
+          next: 'Mend the name in callsheet.config.ts; callsheet tools list shows the provider of each tool.',
+        },
+      ),
+    );
 }
 
 interface SecretsCheck extends Surroundings {

@@ -69,6 +69,13 @@ describe('e-mail finders', () => {
     expect(sandbox.ledger()).toMatchObject([{ members: GIVEN_NAMES.length, credits: found.length }]);
   });
 
+  it('the bulk finder repeats ids and answers those who give them in another order', async () => {
+    const sandbox = await testSandbox();
+    const contacts = ['a', 'b', 'c'].map((id) => ({ ...ada, domain: 'sap.com', id }));
+    const { json } = await sandbox.ask('/findymail/bulk/email-finder', { body: { contacts } });
+    expect(json.results.map((result: { id: string }) => result.id)).toEqual(['c', 'b', 'a']);
+  });
+
   it('one bad contact refuses the whole bulk and names it; too many are a 413', async () => {
     const sandbox = await testSandbox();
     const good = { ...ada, domain: 'sap.com' };

@@ -100,11 +100,14 @@ export const findymailBulkFinder: Endpoint = {
       question: contacts.map((contact) => ({ ...contact })),
       members: contacts.length,
       work: ({ seed }) => {
-        const results = contacts.map(({ first_name, last_name, domain }) => {
+        const results = contacts.map(({ first_name, last_name, domain, id }) => {
           const person = find(seed, FINDYMAIL, { firstName: first_name, lastName: last_name, company: domain });
           const email = person?.email ?? null;
-          return { first_name, last_name, domain, email, status: email === null ? 'not_found' : 'found' };
+          const status = email === null ? 'not_found' : 'found';
+          return { ...(id !== undefined && { id }), first_name, last_name, domain, email, status };
         });
+        // Who gives ids is answered by them and in another order, as by providers that work on all members at once.
+        if (contacts.every(({ id }) => id !== undefined)) results.reverse();
         const found = results.filter((result) => result.email !== null).length;
         return { status: 200, credits: found, body: { results, credits_used: found } };
       },
@@ -116,6 +119,7 @@ interface Contact {
   readonly first_name: string;
   readonly last_name: string;
   readonly domain: string;
+  readonly id?: string;
 }
 
 function contactAt(item: unknown, index: number): Contact {
@@ -125,7 +129,9 @@ function contactAt(item: unknown, index: number): Contact {
   const record = item as Record<string, unknown>;
   const first_name = textField(record, 'first_name', `${place}.first_name`);
   const last_name = textField(record, 'last_name', `${place}.last_name`);
-  return { first_name, last_name, domain: textField(record, 'domain', `${place}.domain`) };
+  const domain = textField(record, 'domain', `${place}.domain`);
+  const id = record.id === undefined ? {} : { id: textField(record, 'id', `${place}.id`) };
+  return { first_name, last_name, domain, ...id };
 }
 
 function find(seed: number, { provider, coverage }: Terms, question: PersonQuestion): Person | undefined {
