@@ -557,7 +557,8 @@ export const REQUIREMENTS = {
   'BATCH-MEMBERS-1': 'Every member of a batch keeps its own identity, receipt, cost and failure.',
   'BATCH-POISON-1': 'A poison row does not fail its neighbours.',
   'BATCH-GATHER-1':
-    'A batch is sent once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
+    'A batch is due once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
+  'BATCH-FILL-1': 'A batch that limits hold back goes on filling until its turn comes, and then goes out, full or not.',
   'BATCH-POOL-1': 'A tool that batches lets twice as many rows in flight as its batch holds, so that batches fill.',
   'BATCH-ALONE-1': "A single question that is left goes out by the tool's own request, where it has one.",
   'BATCH-ONE-1': 'A batch is one operation to limits: one permit, one request; its credits are those of its members.',

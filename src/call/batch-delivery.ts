@@ -1,7 +1,7 @@
 import type { Permit } from '../governor/index.ts';
 import { Halted, microCredits } from '../scope/index.ts';
 import { OutOfCreditsError } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
+import type { OpenTry, OperationRecord } from '../store/index.ts';
 import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
 import { BatchLoad } from './batch-load.ts';
 import { keepBatch } from './batch-record.ts';
@@ -19,13 +19,16 @@ const deliverBatch = deliveryBy<BatchLoad>({
   announce,
   isUnsure: () => false,
   isPartedBy: ({ members }, failure) => members.length > 1 && mayBeOnes(failure),
-  paidCalls: ({ of, members }) =>
-    paidCalls(
-      of,
-      members.map(({ asked }) => asked),
-    ),
+  paidCalls: paidMembers,
   keep,
 });
+
+function paidMembers({ of, members }: BatchLoad): readonly OpenTry[] {
+  return paidCalls(
+    of,
+    members.map(({ asked }) => asked),
+  );
+}
 
 /**
  * Sends a batch until each of its members has its ending. Never rejects.
@@ -36,13 +39,13 @@ const deliverBatch = deliveryBy<BatchLoad>({
  * @param so how often its members were tried before
  */
 export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<void> {
-  const [first, second] = load.members;
-  if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of)) {
-    first.end({ kind: 'alone', so: so === undefined ? undefined : { ...so } });
-    return;
-  }
+  const before = so === undefined ? undefined : { ...so };
   try {
-    const bought = await deliverBatch(run, load, so === undefined ? undefined : { ...so });
+    const granted = mayFill(run, load, so) ? await permit(run, load, { so, reserved: false }) : undefined;
+    const [first, second] = load.members;
+    if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of))
+      return first.end({ kind: 'alone', so: before, granted });
+    const bought = await deliverBatch(run, load, { before, granted });
     if (bought.answered) return await keepBatch(run, load, bought);
     const { failure, tries, refusals, durationMs } = bought;
     if (load.members.length > 1 && mayBeOnes(failure)) {
@@ -52,6 +55,17 @@ export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined)
   } catch (error) {
     for (const member of load.members) member.fail(error);
   }
+}
+
+/**
+ * True where more may join it until its turn comes, so that it asks for that before anything is settled: whether it is one
+ * question, what it is charged for. What may have been done, or holds credits of a try before, goes out as it is.
+ */
+function mayFill(run: CallRun, load: BatchLoad, so: Tries | undefined): boolean {
+  if (load.due === undefined) return false;
+  if (!load.isBound(so) && !run.tries.holdsAny(() => paidMembers(load))) return true;
+  load.due.close();
+  return false;
 }
 
 function hasOwnRequest(tool: CatalogueTool): boolean {
@@ -93,15 +107,19 @@ async function permit(
   load.refusals = so?.refusals ?? 0;
   // What was reserved for all of them is for all of them.
   const isBound = load.isBound(so) || reserved;
-  for (;;) {
+  const atTurn = (): void => {
+    load.due?.close();
     const { limit, settled, unknown, reserved: held } = run.budget.snapshot();
     const room = limit === null ? 0 : roomFor(load.of, limit - settled - unknown - held);
     if (room > 0 && !isBound) shrink(run, load, { room, so });
+  };
+  for (;;) {
     const [first] = load.members;
     if (first === undefined) throw new Halted('nobody waits for this batch any more');
     try {
-      return withoutTheGone(run, await permitOf(run, load, { first, reserved }), { load, so });
+      return withoutTheGone(run, await permitOf(run, load, { first, reserved, atTurn }), { load, so });
     } catch (error) {
+      load.due?.close();
       if (!(error instanceof OutOfCreditsError) || load.members.length === 1 || isBound) throw error;
       // At least one asks, so that the error is that of a single call.
       const fitting = Math.max(1, roomFor(load.of, leftBy(error)));
@@ -134,22 +152,35 @@ function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
   return maxCredits <= 0 ? 0 : Math.floor(microCredits(credits) / microCredits(maxCredits));
 }
 
+interface Asking {
+  readonly first: Member;
+  readonly reserved: boolean;
+  readonly atTurn: () => void;
+}
+
 async function permitOf(
   run: CallRun,
-  { of, tool, members }: BatchLoad,
-  { first: { asked }, reserved }: { readonly first: Member; readonly reserved: boolean },
+  load: BatchLoad,
+  { first: { asked }, reserved, atTurn }: Asking,
 ): Promise<Permit> {
+  const { of, tool } = load;
   run.assertGoing();
-  const isParkable = members.every(({ asked: { place } }) => place.datasetNo !== 0);
   try {
     return await run.process.governor.permit({
       account: tool.account,
       runId: run.runId,
-      maxCredits: members.length * of.maxCredits,
+      // Of those who are in it by then.
+      get maxCredits() {
+        return load.members.length * of.maxCredits;
+      },
+      get rowWaitMs() {
+        const isParkable = load.members.every(({ asked: { place } }) => place.datasetNo !== 0);
+        return isParkable ? ROW_WAIT_MS : undefined;
+      },
+      atTurn,
       budget: run.budget,
       reserved,
       signal: run.halt,
-      rowWaitMs: isParkable ? ROW_WAIT_MS : undefined,
       unlimited: tool.isFunction,
       tool: of.id,
       operation: asked.label,

@@ -71,8 +71,7 @@ export class AccountGovernor implements PermitHolder {
       ...waiters,
     });
     this.#limitsConcurrency = account.limits.concurrency !== undefined;
-    const { clock, chance } = parts;
-    this.#allowance = new Allowance({ clock, chance, windows, places, concurrency: account.limits.concurrency });
+    this.#allowance = new Allowance({ ...parts, windows, places, concurrency: account.limits.concurrency });
   }
 
   permit(request: PermitRequest): Permit | Promise<Permit> {
@@ -134,8 +133,7 @@ export class AccountGovernor implements PermitHolder {
     this.#allowance.released(permit);
     if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
     if (!permit.isOwing) permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
-    if (this.#lanes.size > 0) this.#pump();
-    else this.#rest();
+    this.#pump();
   }
 
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void {
@@ -164,6 +162,7 @@ export class AccountGovernor implements PermitHolder {
     if (this.#lanes.size > 0 && !(unlimited && allowance.isGateIdle)) return undefined;
     const now = allowance.isTimeless ? 0 : this.#clock.monotonic();
     if (allowance.blockedUntil(now, unlimited) > now) return undefined;
+    request.atTurn?.();
     if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
     return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
   }
@@ -242,6 +241,7 @@ export class AccountGovernor implements PermitHolder {
 
   /** False where the waiter now waits for credits, or was refused because there are none. */
   #reserveCredits(waiter: Waiter): boolean {
+    waiter.request.atTurn?.();
     const { budget, maxCredits } = waiter.request;
     if (budget === undefined) return true;
     try {
