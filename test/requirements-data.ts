@@ -559,6 +559,8 @@ export const REQUIREMENTS = {
   'BATCH-GATHER-1':
     'A batch is due once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
   'BATCH-FILL-1': 'A batch that limits hold back goes on filling until its turn comes, and then goes out, full or not.',
+  'BATCH-SIZE-1':
+    'A process that a provider has refused a batch for its size sends it no longer ones than it takes; one row that is too long teaches nothing.',
   'BATCH-POOL-1': 'A tool that batches lets twice as many rows in flight as its batch holds, so that batches fill.',
   'BATCH-ALONE-1': "A single question that is left goes out by the tool's own request, where it has one.",
   'BATCH-ONE-1': 'A batch is one operation to limits: one permit, one request; its credits are those of its members.',

@@ -74,6 +74,20 @@ export const BATCHES: readonly Mutation[] = [
     why: 'a question that is left alone waits for the very place that is held for it',
   },
   {
+    breaks: ['BATCH-SIZE-1'],
+    file: 'call/batch-gather.ts',
+    from: 'run.process.batchSizes.mostOf(tool, batch.maxSize)',
+    to: 'batch.maxSize',
+    why: 'of a provider that takes four at once every ten cost three refusals',
+  },
+  {
+    breaks: ['BATCH-SIZE-1'],
+    file: 'call/batch-delivery.ts',
+    from: ' && !answered.includes(false)',
+    to: '',
+    why: 'one long row makes single requests of all later ones',
+  },
+  {
     breaks: ['BATCH-POOL-1'],
     file: 'call/batch-crowds.ts',
     from: 'pool.grow(2 * maxSize);',

@@ -37,24 +37,33 @@ function paidMembers({ of, members }: BatchLoad): readonly OpenTry[] {
  * single questions.
  *
  * @param so how often its members were tried before
+ * @returns whether it was answered as one
  */
-export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<void> {
+export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<boolean> {
   const before = so === undefined ? undefined : { ...so };
   try {
     const granted = mayFill(run, load, so) ? await permit(run, load, { so, reserved: false }) : undefined;
     const [first, second] = load.members;
-    if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of))
-      return first.end({ kind: 'alone', so: before, granted });
+    if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of)) {
+      first.end({ kind: 'alone', so: before, granted });
+      return false;
+    }
     const bought = await deliverBatch(run, load, { before, granted });
-    if (bought.answered) return await keepBatch(run, load, bought);
+    if (bought.answered) {
+      await keepBatch(run, load, bought);
+      return true;
+    }
     const { failure, tries, refusals, durationMs } = bought;
     if (load.members.length > 1 && mayBeOnes(failure)) {
       const afresh = triesAfter({ tries: 0, refusals });
-      await Promise.all(halves(load).map((half) => ship(run, half, afresh)));
+      const answered = await Promise.all(halves(load).map((half) => ship(run, half, afresh)));
+      if (failure.status === TOO_LONG && !answered.includes(false))
+        run.process.batchSizes.learn(load.of, Math.ceil(load.members.length / 2));
     } else for (const member of load.members) member.end({ kind: 'failed', failure, tries, refusals, durationMs });
   } catch (error) {
     for (const member of load.members) member.fail(error);
   }
+  return false;
 }
 
 /**
@@ -73,7 +82,8 @@ function hasOwnRequest(tool: CatalogueTool): boolean {
   return request !== undefined || run !== undefined;
 }
 
-const ONES_STATUSES: readonly unknown[] = [400, 413, 422];
+const TOO_LONG = 413;
+const ONES_STATUSES: readonly unknown[] = [400, TOO_LONG, 422];
 const ONES_ERRORS: readonly unknown[] = ['TOOL_THREW', 'TOOL_DEFINITION_INVALID'];
 
 /** True for a refusal that a single member, or their number, may be the cause of. A function that throws has no status. */

@@ -16,7 +16,8 @@ export function joined(run: CallRun, question: Question, so: Tries | undefined):
   const { tool, effect } = question;
   const batch = batchOf(tool);
   if (batch === undefined) return Promise.resolve({ kind: 'alone', so, granted: undefined });
-  const { maxSize, maxWaitMs = DEFAULT_WAIT_MS } = batch;
+  const { maxWaitMs = DEFAULT_WAIT_MS } = batch;
+  const maxSize = run.process.batchSizes.mostOf(tool, batch.maxSize);
   const member = new Member(askedBy(question));
   const gathering = {
     ...{ tool, effect, so, maxSize },
