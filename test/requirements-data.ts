@@ -263,7 +263,8 @@ export const REQUIREMENTS = {
     'A deferred answer closes the gate of the account until the time that the provider named, in every header spelling.',
   'PACE-GATE-2':
     'A time that a provider has named closes the account for every process on the workspace, and each opens it with the same ramp.',
-  'PACE-GATE-3': 'A kill and a restart forget no time that a provider has named, and none is kept for more than an hour.',
+  'PACE-GATE-3':
+    'A kill and a restart forget no time that a provider has named, and none is kept for more than an hour.',
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
   'PACE-SHARED-2':
     'Processes on one workspace keep a declared concurrency together, equal shares of it each, and all of it where one is alone or killed.',
@@ -580,7 +581,10 @@ export const REQUIREMENTS = {
   'BATCH-MEMBERS-1': 'Every member of a batch keeps its own identity, receipt, cost and failure.',
   'BATCH-POISON-1': 'A poison row does not fail its neighbours.',
   'BATCH-GATHER-1':
-    'A batch is sent once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
+    'A batch is due once it is full, once its wait is over, or once the rows of a pool wait for batches only; never with one question twice, nor with two effects.',
+  'BATCH-FILL-1': 'A batch that limits hold back goes on filling until its turn comes, and then goes out, full or not.',
+  'BATCH-SIZE-1':
+    'A process that a provider has refused a batch for its size sends it no longer ones than it takes; one row that is too long teaches nothing.',
   'BATCH-POOL-1': 'A tool that batches lets twice as many rows in flight as its batch holds, so that batches fill.',
   'BATCH-ALONE-1': "A single question that is left goes out by the tool's own request, where it has one.",
   'BATCH-ONE-1': 'A batch is one operation to limits: one permit, one request; its credits are those of its members.',

@@ -13,8 +13,8 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-GATHER-1'],
     file: 'call/batches.ts',
-    from: 'if (gathered.members.length >= of.maxSize) this.#send(gathered);',
-    to: '',
+    from: 'if (gathered.members.length < of.maxSize) return;',
+    to: 'return;',
     why: 'a full batch waits on, and grows beyond what its provider takes',
   },
   {
@@ -37,6 +37,55 @@ export const BATCHES: readonly Mutation[] = [
     from: 'if (!gathered.keys.has(asked.receiptKey)) return gathered;',
     to: 'return gathered;',
     why: 'a provider that answers one of two equal questions shifts all answers behind it',
+  },
+  {
+    breaks: ['BATCH-FILL-1'],
+    file: 'call/batches.ts',
+    from: 'if (gathered.isDue) return;',
+    to: 'if (gathered.isDue) return;\n    this.#gathered.delete(gathered);',
+    why: 'behind a limit of two requests a second every row is a request',
+  },
+  {
+    breaks: ['BATCH-FILL-1'],
+    file: 'call/batch-delivery.ts',
+    from: 'const atTurn = (): void => {\n    load.due?.close();',
+    to: 'const atTurn = (): void => {',
+    why: 'a question joins a batch that has gone out without it',
+  },
+  {
+    breaks: ['BATCH-FILL-1'],
+    file: 'governor/account.ts',
+    from: 'waiter.request.atTurn?.();',
+    to: '',
+    why: 'a batch that has waited for its turn is never closed',
+  },
+  {
+    breaks: ['BATCH-BUDGET-1'],
+    file: 'call/batch-delivery.ts',
+    from: 'if (room > 0 && !isBound) shrink(run, load, { room, so });',
+    to: '',
+    why: 'rows that fit a budget wait for those that joined their batch and do not',
+  },
+  {
+    breaks: ['BATCH-ALONE-1'],
+    file: 'call/batch-buy.ts',
+    from: 'granted: granted && stillGoing(run, question, granted)',
+    to: 'granted: undefined',
+    why: 'a question that is left alone waits for the very place that is held for it',
+  },
+  {
+    breaks: ['BATCH-SIZE-1'],
+    file: 'call/batch-gather.ts',
+    from: 'run.process.batchSizes.mostOf(tool, batch.maxSize)',
+    to: 'batch.maxSize',
+    why: 'of a provider that takes four at once every ten cost three refusals',
+  },
+  {
+    breaks: ['BATCH-SIZE-1'],
+    file: 'call/batch-delivery.ts',
+    from: ' && !answered.includes(false)',
+    to: '',
+    why: 'one long row makes single requests of all later ones',
   },
   {
     breaks: ['BATCH-POOL-1'],
@@ -69,8 +118,8 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-BUDGET-1'],
     file: 'call/batch-delivery.ts',
-    from: 'maxCredits: members.length * of.maxCredits,',
-    to: 'maxCredits: of.maxCredits,',
+    from: 'return load.members.length * of.maxCredits;',
+    to: 'return of.maxCredits;',
     why: 'a batch at the end of a budget spends more than there is',
   },
   {

@@ -279,8 +279,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['KEY-UNSURE-1'],
     file: 'call/deliver.ts',
-    from: 'deliverQuestion(run, question, { ...so, unsure })',
-    to: 'deliverQuestion(run, question, so)',
+    from: 'deliverQuestion(run, question, { before: { ...so, unsure } })',
+    to: 'deliverQuestion(run, question, { before: so })',
     why: 'after a kill a 429 makes the message that was out go out again, under another key',
   },
   {

@@ -8,6 +8,7 @@ import type { CallRun } from './env.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { keepOperation } from './intent.ts';
+import { stillGoing } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
 
@@ -28,7 +29,10 @@ export async function buyInBatch(
   let end = sent === undefined ? undefined : await recalled(run, question, sent);
   for (;;) {
     end ??= await joined(run, question, so);
-    if (end.kind === 'alone') return deliverQuestion(run, question, end.so);
+    if (end.kind === 'alone') {
+      const { so: before, granted } = end;
+      return deliverQuestion(run, question, { before, granted: granted && stillGoing(run, question, granted) });
+    }
     if (end.kind === 'failed') throw new NotAnswered(end.failure, { ...end, source: 'live' });
     if (!(end.read instanceof MemberFailed)) return foundIn(end);
     so ??= triesAfter({ tries: 0, refusals: 0 });

@@ -17,7 +17,7 @@ interface Pool {
 /**
  * Whether the rows of a pool wait for nothing but batches.
  *
- * Owns: which rows of which pool have calls in a batch that has not been sent.
+ * Owns: which rows of which pool have calls in a batch that is not due yet.
  *
  * Invariant: `full` is told in the very moment in which a pool can start nothing and every row in it waits for a batch,
  * whichever of the two came last.

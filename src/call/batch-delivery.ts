@@ -1,7 +1,7 @@
 import type { Permit } from '../governor/index.ts';
 import { Halted, microCredits } from '../scope/index.ts';
 import { OutOfCreditsError } from '../sdk/index.ts';
-import type { OperationRecord } from '../store/index.ts';
+import type { OpenTry, OperationRecord } from '../store/index.ts';
 import { batchOf, type CatalogueTool, type Failure } from '../tool/index.ts';
 import { BatchLoad } from './batch-load.ts';
 import { keepBatch } from './batch-record.ts';
@@ -19,13 +19,16 @@ const deliverBatch = deliveryBy<BatchLoad>({
   announce,
   isUnsure: () => false,
   isPartedBy: ({ members }, failure) => members.length > 1 && mayBeOnes(failure),
-  paidCalls: ({ of, members }) =>
-    paidCalls(
-      of,
-      members.map(({ asked }) => asked),
-    ),
+  paidCalls: paidMembers,
   keep,
 });
+
+function paidMembers({ of, members }: BatchLoad): readonly OpenTry[] {
+  return paidCalls(
+    of,
+    members.map(({ asked }) => asked),
+  );
+}
 
 /**
  * Sends a batch until each of its members has its ending. Never rejects.
@@ -34,24 +37,44 @@ const deliverBatch = deliveryBy<BatchLoad>({
  * single questions.
  *
  * @param so how often its members were tried before
+ * @returns whether it was answered as one
  */
-export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<void> {
-  const [first, second] = load.members;
-  if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of)) {
-    first.end({ kind: 'alone', so: so === undefined ? undefined : { ...so } });
-    return;
-  }
+export async function ship(run: CallRun, load: BatchLoad, so: Tries | undefined): Promise<boolean> {
+  const before = so === undefined ? undefined : { ...so };
   try {
-    const bought = await deliverBatch(run, load, so === undefined ? undefined : { ...so });
-    if (bought.answered) return await keepBatch(run, load, bought);
+    const granted = mayFill(run, load, so) ? await permit(run, load, { so, reserved: false }) : undefined;
+    const [first, second] = load.members;
+    if (first !== undefined && second === undefined && !load.isRecalled && hasOwnRequest(load.of)) {
+      first.end({ kind: 'alone', so: before, granted });
+      return false;
+    }
+    const bought = await deliverBatch(run, load, { before, granted });
+    if (bought.answered) {
+      await keepBatch(run, load, bought);
+      return true;
+    }
     const { failure, tries, refusals, durationMs } = bought;
     if (load.members.length > 1 && mayBeOnes(failure)) {
       const afresh = triesAfter({ tries: 0, refusals });
-      await Promise.all(halves(load).map((half) => ship(run, half, afresh)));
+      const answered = await Promise.all(halves(load).map((half) => ship(run, half, afresh)));
+      if (failure.status === TOO_LONG && !answered.includes(false))
+        run.process.batchSizes.learn(load.of, Math.ceil(load.members.length / 2));
     } else for (const member of load.members) member.end({ kind: 'failed', failure, tries, refusals, durationMs });
   } catch (error) {
     for (const member of load.members) member.fail(error);
   }
+  return false;
+}
+
+/**
+ * True where more may join it until its turn comes, so that it asks for that before anything is settled: whether it is one
+ * question, what it is charged for. What may have been done, or holds credits of a try before, goes out as it is.
+ */
+function mayFill(run: CallRun, load: BatchLoad, so: Tries | undefined): boolean {
+  if (load.due === undefined) return false;
+  if (!load.isBound(so) && !run.tries.holdsAny(() => paidMembers(load))) return true;
+  load.due.close();
+  return false;
 }
 
 function hasOwnRequest(tool: CatalogueTool): boolean {
@@ -59,7 +82,8 @@ function hasOwnRequest(tool: CatalogueTool): boolean {
   return request !== undefined || run !== undefined;
 }
 
-const ONES_STATUSES: readonly unknown[] = [400, 413, 422];
+const TOO_LONG = 413;
+const ONES_STATUSES: readonly unknown[] = [400, TOO_LONG, 422];
 const ONES_ERRORS: readonly unknown[] = ['TOOL_THREW', 'TOOL_DEFINITION_INVALID'];
 
 /** True for a refusal that a single member, or their number, may be the cause of. A function that throws has no status. */
@@ -93,15 +117,19 @@ async function permit(
   load.refusals = so?.refusals ?? 0;
   // What was reserved for all of them is for all of them.
   const isBound = load.isBound(so) || reserved;
-  for (;;) {
+  const atTurn = (): void => {
+    load.due?.close();
     const { limit, settled, unknown, reserved: held } = run.budget.snapshot();
     const room = limit === null ? 0 : roomFor(load.of, limit - settled - unknown - held);
     if (room > 0 && !isBound) shrink(run, load, { room, so });
+  };
+  for (;;) {
     const [first] = load.members;
     if (first === undefined) throw new Halted('nobody waits for this batch any more');
     try {
-      return withoutTheGone(run, await permitOf(run, load, { first, reserved }), { load, so });
+      return withoutTheGone(run, await permitOf(run, load, { first, reserved, atTurn }), { load, so });
     } catch (error) {
+      load.due?.close();
       if (!(error instanceof OutOfCreditsError) || load.members.length === 1 || isBound) throw error;
       // At least one asks, so that the error is that of a single call.
       const fitting = Math.max(1, roomFor(load.of, leftBy(error)));
@@ -134,23 +162,38 @@ function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
   return maxCredits <= 0 ? 0 : Math.floor(microCredits(credits) / microCredits(maxCredits));
 }
 
+interface Asking {
+  readonly first: Member;
+  readonly reserved: boolean;
+  readonly atTurn: () => void;
+}
+
 async function permitOf(
   run: CallRun,
-  { of, tool, members }: BatchLoad,
-  { first: { asked }, reserved }: { readonly first: Member; readonly reserved: boolean },
+  load: BatchLoad,
+  { first: { asked }, reserved, atTurn }: Asking,
 ): Promise<Permit> {
+  const { of, tool } = load;
   run.assertGoing();
-  const isParkable = members.every(({ asked: { place } }) => place.datasetNo !== 0);
   try {
     return await run.process.governor.permit({
       account: tool.account,
       runId: run.runId,
-      maxCredits: members.length * of.maxCredits,
+      // Of those who are in it by then.
+      get maxCredits() {
+        return load.members.length * of.maxCredits;
+      },
+      get rowWaitMs() {
+        const isParkable = load.members.every(({ asked: { place } }) => place.datasetNo !== 0);
+        return isParkable ? ROW_WAIT_MS : undefined;
+      },
+      get passesOver() {
+        return load.members.every(({ asked: { scope } }) => scope?.passesOver === true);
+      },
+      atTurn,
       budget: run.budget,
       reserved,
       signal: run.halt,
-      rowWaitMs: isParkable ? ROW_WAIT_MS : undefined,
-      passesOver: members.every(({ asked: { scope } }) => scope?.passesOver === true),
       unlimited: tool.isFunction,
       tool: of.id,
       operation: asked.label,

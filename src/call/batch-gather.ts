@@ -3,6 +3,7 @@ import { batchOf } from '../tool/index.ts';
 import { ship } from './batch-delivery.ts';
 import { askedBefore, askedBy, BatchLoad } from './batch-load.ts';
 import { Member, type MemberEnd } from './batch-seat.ts';
+import type { DueBatch } from './batches.ts';
 import type { CallRun } from './env.ts';
 import type { Question } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
@@ -14,12 +15,13 @@ export function joined(run: CallRun, question: Question, so: Tries | undefined):
   run.assertGoing();
   const { tool, effect } = question;
   const batch = batchOf(tool);
-  if (batch === undefined) return Promise.resolve({ kind: 'alone', so });
-  const { maxSize, maxWaitMs = DEFAULT_WAIT_MS } = batch;
+  if (batch === undefined) return Promise.resolve({ kind: 'alone', so, granted: undefined });
+  const { maxWaitMs = DEFAULT_WAIT_MS } = batch;
+  const maxSize = run.process.batchSizes.mostOf(tool, batch.maxSize);
   const member = new Member(askedBy(question));
   const gathering = {
     ...{ tool, effect, so, maxSize },
-    send: (members: readonly Member[]) => void ship(run, new BatchLoad({ tool, batch, effect }, members), so),
+    send: (due: DueBatch) => void ship(run, new BatchLoad({ tool, batch, effect }, due.members, { due }), so),
     afterWait: (over: () => void) => run.process.clock.after(maxWaitMs, over),
   };
   run.batches.join(member, gathering, run.halt);
@@ -53,7 +55,7 @@ async function sendAgain(
   if (batch === undefined || records === undefined) return undefined;
   const members = records.map((record) => new Member(askedBefore(run, question, record)));
   const unsure = run.tries.isUnsure(before.operationKey);
-  void ship(run, new BatchLoad({ tool, batch, effect }, members, before), { ...triesAfter(before), unsure });
+  void ship(run, new BatchLoad({ tool, batch, effect }, members, { before }), { ...triesAfter(before), unsure });
   return members;
 }
 

@@ -3,6 +3,7 @@ import type { Effect, JsonValue } from '../sdk/index.ts';
 import type { BatchPlace, OperationRecord } from '../store/index.ts';
 import { type BatchOptions, batchTool, type CatalogueTool } from '../tool/index.ts';
 import type { Asked, Member } from './batch-seat.ts';
+import type { DueBatch } from './batches.ts';
 import type { Cargo } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { operationKeyFor, type Question, receiptKeyOf, subjectOf } from './question.ts';
@@ -36,6 +37,12 @@ export function askedBefore(
   };
 }
 
+interface LoadOrigin {
+  /** Under which key an attempt that died has sent it. */
+  readonly before?: { readonly operationKey: string; readonly refusals: number };
+  readonly due?: DueBatch;
+}
+
 /**
  * Questions that go out as one operation.
  *
@@ -54,13 +61,14 @@ export class BatchLoad implements Cargo {
   recordedAs: string | undefined;
   /** Definite refusals so far. */
   refusals = 0;
+  /** Where it asks for its turn and more may join it. */
+  readonly due: DueBatch | undefined;
   readonly #before: { readonly operationKey: string; readonly refusals: number } | undefined;
 
-  /** @param before under which key an attempt that died has sent it */
   constructor(
     of: { readonly tool: CatalogueTool; readonly batch: BatchOptions; readonly effect: Effect },
     members: readonly Member[],
-    before?: { readonly operationKey: string; readonly refusals: number },
+    { before, due }: LoadOrigin = {},
   ) {
     this.of = of.tool;
     this.tool = batchTool(of.tool, of.batch);
@@ -68,6 +76,7 @@ export class BatchLoad implements Cargo {
     this.members = members;
     this.isRecalled = before !== undefined;
     this.recordedAs = before?.operationKey;
+    this.due = due;
     this.#before = before;
   }
 

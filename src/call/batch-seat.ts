@@ -1,3 +1,4 @@
+import type { Permit } from '../governor/index.ts';
 import type { Digest, Place, Scope } from '../scope/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { KnownInFamily, OperationRecord } from '../store/index.ts';
@@ -42,7 +43,12 @@ export type MemberEnd =
       readonly durationMs: number;
     }
   /** Nobody joined it: it goes out by the tool's own request. */
-  | { readonly kind: 'alone'; readonly so: Tries | undefined };
+  | {
+      readonly kind: 'alone';
+      readonly so: Tries | undefined;
+      /** Where its turn has come already. */
+      readonly granted: Permit | undefined;
+    };
 
 /** One question of a batch, and the promise of how it ends. */
 export class Member {

@@ -12,9 +12,18 @@ export interface Gathering {
   /** How often each of them was tried and refused before. */
   readonly so: Tries | undefined;
   readonly maxSize: number;
-  readonly send: (members: readonly Member[]) => void;
+  /** They go out as soon as limits let them. */
+  readonly send: (batch: DueBatch) => void;
   /** Calls back once the first of them has waited long enough; what it returns cancels that. */
   readonly afterWait: (over: () => void) => () => void;
+}
+
+/** A batch that asks for its turn. */
+export interface DueBatch {
+  /** Until it is closed, more may come. */
+  readonly members: readonly Member[];
+  /** Its turn has come, or never will. */
+  readonly close: () => void;
 }
 
 interface Gathered {
@@ -23,22 +32,24 @@ interface Gathered {
   /** What they ask. */
   readonly keys: Set<Digest>;
   readonly cancelTimer: () => void;
+  isDue: boolean;
 }
 
 /**
  * The batches of one attempt.
  *
  * Owns: questions that wait until their batch is sent, and the batches that an attempt which died had sent.
- * Does not own: batches on their way (batch-delivery).
+ * Does not own: batches on their way (batch-delivery), and which of those that are due has its turn (governor).
  *
  * Invariants
  *  1. A batch has questions of one tool (so of one account and version), one effect and as many tries; never one question twice.
- *  2. It is sent once it is full, once its wait is over, or once the rows of a pool wait for batches only.
- *  3. What waits when the attempt ends leaves, and was never sent.
- *  4. A batch that may have been sent by an attempt which died is sent again as it was, by the first of its members that asks.
+ *  2. It is due once it is full, once its wait is over, or once the rows of a pool wait for batches only: it asks for its turn.
+ *  3. While limits hold back what is due it goes on taking questions until it is full: each of them saves a request.
+ *  4. What waits when the attempt ends leaves, and was never sent.
+ *  5. A batch that may have been sent by an attempt which died is sent again as it was, by the first of its members that asks.
  */
 export class Batches {
-  readonly crowds = new Crowds(() => this.#sendAll());
+  readonly crowds = new Crowds(() => this.#allDue());
   readonly #gathered = new Set<Gathered>();
   readonly #recalled = new Map<string, Promise<readonly Member[] | undefined>>();
   #heedsHalt = false;
@@ -48,8 +59,11 @@ export class Batches {
     const gathered = this.#gatheredFor(member, of);
     gathered.members.push(member);
     gathered.keys.add(member.asked.receiptKey);
-    this.crowds.joins(member.asked.place, of.maxSize);
-    if (gathered.members.length >= of.maxSize) this.#send(gathered);
+    // What is due is on its way, and its rows will be back.
+    if (!gathered.isDue) this.crowds.joins(member.asked.place, of.maxSize);
+    if (gathered.members.length < of.maxSize) return;
+    this.#gathered.delete(gathered);
+    this.#due(gathered);
   }
 
   /**
@@ -77,26 +91,23 @@ export class Batches {
       if (so?.counted !== of.so?.counted || so?.refusals !== of.so?.refusals) continue;
       if (!gathered.keys.has(asked.receiptKey)) return gathered;
     }
-    const made: Gathered = { of, members: [], keys: new Set(), cancelTimer: of.afterWait(() => this.#send(made)) };
+    const cancelTimer = of.afterWait(() => this.#due(made));
+    const made: Gathered = { of, members: [], keys: new Set(), cancelTimer, isDue: false };
     this.#gathered.add(made);
     return made;
   }
 
-  #send(gathered: Gathered): void {
-    // Its last member may have filled it and the crowd at once.
-    if (!this.#gathered.has(gathered)) return;
-    this.#take(gathered);
-    gathered.of.send(gathered.members);
-  }
-
-  #sendAll(): void {
-    for (const gathered of [...this.#gathered]) this.#send(gathered);
-  }
-
-  #take(gathered: Gathered): void {
+  #due(gathered: Gathered): void {
+    if (gathered.isDue) return;
+    gathered.isDue = true;
     gathered.cancelTimer();
-    this.#gathered.delete(gathered);
     for (const { asked } of gathered.members) this.crowds.leaves(asked.place);
+    const { of, members } = gathered;
+    of.send({ members, close: () => this.#gathered.delete(gathered) });
+  }
+
+  #allDue(): void {
+    for (const gathered of [...this.#gathered]) this.#due(gathered);
   }
 
   #heed(halt: AbortSignal): void {
@@ -104,7 +115,8 @@ export class Batches {
     this.#heedsHalt = true;
     const leave = (): void => {
       for (const gathered of [...this.#gathered]) {
-        this.#take(gathered);
+        this.#gathered.delete(gathered);
+        gathered.cancelTimer();
         for (const member of gathered.members) member.fail(halt.reason);
       }
     };

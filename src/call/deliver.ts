@@ -69,10 +69,12 @@ const MAX_IN_PROGRESS = 30;
  * @param before how far an earlier attempt had come with it
  */
 export function deliver(run: CallRun, question: Question, before: OperationRecord | undefined): Promise<Bought> {
-  if (before === undefined) return deliverQuestion(run, question, undefined);
+  if (before === undefined) return deliverQuestion(run, question, {});
   const isSentAgain = before.state === 'retrying' && question.tool.sendsIdempotencyKey;
   const unsure = isSentAgain && run.tries.isUnsure(before.operationKey);
-  return wentOn(run, question.scope, before).then((so) => deliverQuestion(run, question, { ...so, unsure }));
+  return wentOn(run, question.scope, before).then((so) =>
+    deliverQuestion(run, question, { before: { ...so, unsure } }),
+  );
 }
 
 export const deliverQuestion = deliveryBy<Question>({
@@ -94,25 +96,32 @@ export function paidCalls(
   return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, tool: id, credits, isKeyed }));
 }
 
+/** How far cargo has come before it is delivered. */
+interface Departure {
+  readonly before?: Tries | undefined;
+  /** The permit of its first try, where its turn has come already. */
+  readonly granted?: Permit | undefined;
+}
+
 /** How cargo of one kind is delivered. */
 export function deliveryBy<Of extends Cargo>(
   carrier: Carrier<Of>,
-): (run: CallRun, cargo: Of, before: Tries | undefined) => Promise<Bought> {
-  return async (run, cargo, before) => {
+): (run: CallRun, cargo: Of, from: Departure) => Promise<Bought> {
+  return async (run, cargo, { before, granted: given }) => {
     const { tool } = cargo;
     const { clock, transport } = run.process;
-    const began = clock.monotonic();
+    const began = clock.monotonic() - (given?.waitedMs ?? 0);
     // An operation that is answered at its first try, as most are, needs none of it.
     let so = before;
     let isFirst = true;
     // Of a try that may have been charged: what is sent again under its key is charged once.
-    let lost = run.tries.takeHeld(() => carrier.paidCalls(cargo));
+    let lost = takeHeld(run, () => carrier.paidCalls(cargo), given);
     const unsure: Unsure = lost !== undefined || carrier.isUnsure(cargo);
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
       const hold = (held: LostTry): void => run.tries.hold(carrier.paidCalls(cargo), held);
-      const asked = lost === undefined ? next() : takenOver(lost, next, hold);
+      const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, hold);
       const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
       const tracked = run.tries.track(granted, carrier.paidCalls(cargo), how.reserved);
@@ -154,6 +163,13 @@ export function deliveryBy<Of extends Cargo>(
       lost = kept;
     }
   };
+}
+
+/** What these calls hold of an earlier try; a permit that is granted already was for credits of its own then. */
+function takeHeld(run: CallRun, calls: () => readonly OpenTry[], granted: Permit | undefined): LostTry | undefined {
+  const held = run.tries.takeHeld(calls);
+  if (held !== undefined) granted?.release();
+  return held;
 }
 
 /** What becomes of a try without an answer: the failure that ends its operation, or the permit whose credits the next one takes over. */

@@ -3,6 +3,7 @@ import type { Chance, Clock, Digest, Fence, Scope } from '../scope/index.ts';
 import type { RunFatalError } from '../sdk/index.ts';
 import type { CallReads, Committer, NewReceipt, TryLog } from '../store/index.ts';
 import type { Catalogue, CatalogueTool, Reconcile, Transport } from '../tool/index.ts';
+import type { BatchSizes } from './batch-sizes.ts';
 import type { Batches } from './batches.ts';
 import type { Claims } from './claims.ts';
 import type { Journal } from './journal.ts';
@@ -40,6 +41,7 @@ export interface CallProcess {
   readonly chance: Chance;
   readonly claims: Claims;
   readonly lookup: Lookup;
+  readonly batchSizes: BatchSizes;
   readonly continueOnContractError: boolean;
   readonly rescue: Rescue;
   /** Asks a provider what became of a write; undefined where no provider is asked anything. */

@@ -1,4 +1,5 @@
 export type { Crowd } from './batch-crowds.ts';
+export { BatchSizes } from './batch-sizes.ts';
 export { Batches } from './batches.ts';
 export { Claims } from './claims.ts';
 export { connectedRuns, startersOf } from './connected-runs.ts';

@@ -98,6 +98,11 @@ export class OpenTries {
     return bill;
   }
 
+  /** True where one of these calls holds what an earlier try of it has reserved or lost. */
+  holdsAny(calls: () => readonly OpenTry[]): boolean {
+    return this.#held.size > 0 && calls().some(({ callId }) => this.#held.has(callId));
+  }
+
   /** What these calls hold of an earlier try, all of them together; undefined where one of them holds nothing. */
   takeHeld(calls: () => readonly OpenTry[]): LostTry | undefined {
     if (this.#held.size === 0) return undefined;

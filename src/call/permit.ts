@@ -37,7 +37,7 @@ export function putOff(error: unknown): never {
 }
 
 /** The run may have ended, or its scope come to wait for something, while the call waited for its turn. */
-function stillGoing(run: CallRun, { scope }: Question, permit: Permit): Permit {
+export function stillGoing(run: CallRun, { scope }: Question, permit: Permit): Permit {
   try {
     run.assertGoing();
     if (scope.gate.state !== 'open') throw new Halted('the scope waits, and this call had not begun');

@@ -32,7 +32,8 @@ export function summaryLines(report: RunReport, facts: SummaryFacts = {}): strin
       ? `, and up to ${shownNumber(credits.unknown)} more by what was begun and is not settled (callsheet why ${run.id})`
       : '';
   lines.push(`  credits  ${shownNumber(credits.settled)}${limit}${inNoCellText(report)}${unknown}`);
-  if (calls.live === 0 && calls.receipt > 0 && unknown === '') lines.push('  Bought nothing: every answer came from receipts.');
+  if (calls.live === 0 && calls.receipt > 0 && unknown === '')
+    lines.push('  Bought nothing: every answer came from receipts.');
   if (report.inDoubt > 0) lines.push(`  doubts   ${doubtsText(report.inDoubt)}`);
   if (report.waiting !== null) lines.push(`  waits    ${waitsText(report.waiting)}`);
   if (facts.sandbox !== undefined) lines.push(sandboxLine(facts.sandbox));

@@ -74,10 +74,9 @@ export class AccountGovernor implements PermitHolder {
     const calls = { inFlight: () => this.#allowance.inFlight, waiting: () => this.#lanes.size };
     const places = parts.places({ ...calls, ...waiters });
     this.#limitsConcurrency = account.limits.concurrency !== undefined;
-    const { clock, chance } = parts;
     const sharedGate = parts.gate(waiters.wake);
     const { concurrency } = account.limits;
-    this.#allowance = new Allowance({ clock, chance, windows, places, sharedGate, concurrency });
+    this.#allowance = new Allowance({ ...parts, windows, places, sharedGate, concurrency });
   }
 
   permit(request: PermitRequest): Permit | Promise<Permit> {
@@ -147,8 +146,7 @@ export class AccountGovernor implements PermitHolder {
     this.#allowance.released(permit);
     if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
     if (!permit.isOwing) permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
-    if (this.#lanes.size > 0) this.#pump();
-    else this.#rest();
+    this.#pump();
   }
 
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void {
@@ -172,6 +170,7 @@ export class AccountGovernor implements PermitHolder {
     if (this.#lanes.size > 0 && (demand === 'limited' || !allowance.isGateIdle)) return undefined;
     const now = allowance.isTimeless(demand) ? 0 : this.#clock.monotonic();
     if (allowance.blockedUntil(now, demand) > now) return undefined;
+    request.atTurn?.();
     if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
     return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
   }
@@ -257,6 +256,7 @@ export class AccountGovernor implements PermitHolder {
 
   /** False where the waiter now waits for credits, or was refused because there are none. */
   #reserveCredits(waiter: Waiter): boolean {
+    waiter.request.atTurn?.();
     const { budget, maxCredits } = waiter.request;
     if (budget === undefined) return true;
     try {

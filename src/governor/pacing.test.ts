@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import type { ProviderLimits } from '../sdk/index.ts';
+import { createBudget } from './budget.ts';
 import {
   accountWith,
   type BacklogOptions,
@@ -200,6 +201,38 @@ describe('pacing', () => {
       const { instants } = await backlog({ rate: [limit] }, { calls: 10, pool: 10, forMs: 200 });
       expect(instants).toEqual(Array.from({ length: 10 }, (_, call) => call * gap));
     }
+  });
+
+  verifies('BATCH-FILL-1', 'what a call may cost is asked for in the moment in which its turn comes', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ rate: [{ calls: 1, per: '1s', smooth: true }] });
+    const budget = createBudget({ limit: 10 });
+    const began = clock.monotonic();
+    const turns: number[][] = [];
+    // Each comes to cost one credit more in each second in which it waits.
+    const ask = async (): Promise<void> => {
+      let maxCredits = 1;
+      const grow = (): void => {
+        maxCredits++;
+        cancel = clock.after(1_000, grow);
+      };
+      let cancel = clock.after(1_000, grow);
+      const atTurn = (): void => {
+        turns.push([Math.floor((clock.monotonic() - began) / 100), maxCredits]);
+        cancel();
+      };
+      const of = requestTo(account, { budget, atTurn });
+      (await governor.permit(Object.defineProperty(of, 'maxCredits', { get: () => maxCredits }))).dispatched();
+    };
+    for (let call = 0; call < 3; call++) void ask();
+    await clock.advance(5_000);
+    expect(turns).toEqual([
+      [0, 1],
+      [10, 2],
+      [20, 3],
+    ]);
+    expect(budget.snapshot().reserved).toBe(6);
   });
 
   it('a limit that cannot be kept is refused with the account and what to mend', () => {

@@ -8,6 +8,11 @@ export interface PermitRequest {
   readonly runId: string;
   /** The highest possible cost of the operation, in credits. */
   readonly maxCredits: number;
+  /**
+   * Told when no limit holds it back any more, before its credits are reserved: `maxCredits` may change until then, but not from
+   * or to nothing. Perhaps told twice, and not where they are reserved already.
+   */
+  readonly atTurn?: (() => void) | undefined;
   readonly budget?: Budget | undefined;
   /** The credits are reserved already, by the try before this one, which hands them over once this permit is granted. */
   readonly reserved?: boolean | undefined;

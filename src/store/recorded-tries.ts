@@ -19,8 +19,7 @@ export async function recordedTries(
   const recorded = new Map<string, RecordedTry>();
   if (tries.length === 0) return recorded;
   const open = new Set(tries.map(({ callId }) => callId));
-  for (const entry of await entriesOf(reads, runNo, tries))
-    recorded.set(entry.callId, endOf(entry));
+  for (const entry of await entriesOf(reads, runNo, tries)) recorded.set(entry.callId, endOf(entry));
   for (const { callId } of await reads.unsettledReceipts(runNo))
     if (open.has(callId)) recorded.set(callId, { end: 'answered' });
   return recorded;

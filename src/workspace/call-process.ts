@@ -1,4 +1,4 @@
-import { type CallProcess, Claims, Lookup, type Rescue } from '../call/index.ts';
+import { BatchSizes, type CallProcess, Claims, Lookup, type Rescue } from '../call/index.ts';
 import {
   createGovernor,
   createPersistenceBreaker,
@@ -53,6 +53,7 @@ export function callProcess(parts: {
     chance,
     claims: new Claims(),
     lookup: new Lookup(store.calls),
+    batchSizes: new BatchSizes(),
     findSecretHandle,
     continueOnContractError: config.continueOnContractError ?? false,
     rescue,
