@@ -34,8 +34,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-GATE-2'],
     file: 'store/sqlite/closed-gates.ts',
-    from: 'DO UPDATE SET until = excluded.until WHERE excluded.until > until',
-    to: 'DO NOTHING',
+    from: 'DO UPDATE SET at = excluded.at, until = excluded.until\n  WHERE excluded.until > until OR at > excluded.at`;',
+    to: 'DO NOTHING`;',
     why: 'what a provider says later than the first time only one process knows',
   },
   {
@@ -55,8 +55,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-GATE-3'],
     file: 'governor/shared-gate.ts',
-    from: 'clock.now() + Math.min(waitMs, MOST_KEPT_MS)',
-    to: 'clock.now() + waitMs',
+    from: 'at + Math.min(waitMs, MOST_KEPT_MS)',
+    to: 'at + waitMs',
     why: 'a provider that names the year 9999 is never asked again',
   },
   {

@@ -30,7 +30,7 @@ export {
 } from './rate-state.ts';
 export { LongWait } from './refusals.ts';
 export { createRetryBudget, type RetryBudget, retryDelay } from './retry.ts';
-export type { GateState } from './shared-gate.ts';
+export type { Closing, GateState } from './shared-gate.ts';
 export type { AccountSnapshot, RunWait } from './snapshot.ts';
 export type { WaitReason } from './waiter.ts';
 export type { WindowLimit } from './window.ts';

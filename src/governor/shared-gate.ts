@@ -1,18 +1,20 @@
 import type { Clock } from '../scope/index.ts';
 
-/**
- * Port: where it is kept until when providers have closed their accounts (`rates.db`), for other processes and later ones.
- *
- * Instants are wall clock, milliseconds since the epoch.
- */
+/** The provider takes no call before `until`, as it said at `at`: both wall clock, milliseconds since the epoch. */
+export interface Closing {
+  readonly at: number;
+  readonly until: number;
+}
+
+/** Port: where it is kept until when providers have closed their accounts (`rates.db`), for other processes and later ones. */
 export interface GateState {
-  /** The provider takes no call before `until`. Never throws, and is waited for by nobody. */
-  closed(account: string, until: number): void;
+  /** Never throws, and is waited for by nobody. */
+  closed(account: string, closing: Closing): void;
   /**
-   * The latest instant that anybody has told of the account; undefined where nobody has. A promise comes only where the state cannot
-   * be had at once. Throws, or rejects with, what the place throws in which it is kept.
+   * That of the latest end that anybody has told of the account; undefined where nobody has. A promise comes only where the state
+   * cannot be had at once. Throws, or rejects with, what the place throws in which it is kept.
    */
-  closedUntil(account: string): number | undefined | Promise<number | undefined>;
+  closing(account: string): Closing | undefined | Promise<Closing | undefined>;
 }
 
 export interface SharedGateParts {
@@ -61,17 +63,18 @@ export class SharedGate {
   /** The provider has told this process to wait. */
   closed(waitMs: number): void {
     const { gateState, account, clock } = this.#parts;
-    const until = clock.now() + Math.min(waitMs, MOST_KEPT_MS);
+    const at = clock.now();
+    const until = at + Math.min(waitMs, MOST_KEPT_MS);
     if (until <= this.#told) return;
     this.#told = until;
-    gateState.closed(account, until);
+    gateState.closed(account, { at, until });
   }
 
   #look(now: number): void {
     const { gateState, account } = this.#parts;
     this.#lookAt = now + LOOK_MS;
     try {
-      const read = gateState.closedUntil(account);
+      const read = gateState.closing(account);
       if (read instanceof Promise) this.#await(read);
       else this.#learn(read);
     } catch {
@@ -79,26 +82,27 @@ export class SharedGate {
     }
   }
 
-  #await(read: Promise<number | undefined>): void {
+  #await(read: Promise<Closing | undefined>): void {
     const { clock, wake } = this.#parts;
     this.#lookAt = Number.POSITIVE_INFINITY;
-    const learn = (until: number | undefined, againMs: number): void => {
+    const learn = (closing: Closing | undefined, againMs: number): void => {
       this.#lookAt = clock.monotonic() + againMs;
-      this.#learn(until);
+      this.#learn(closing);
       wake();
     };
     read.then(
-      (until) => learn(until, LOOK_MS),
+      (closing) => learn(closing, LOOK_MS),
       () => learn(undefined, FAILED_RETRY_MS),
     );
   }
 
-  #learn(until: number | undefined): void {
+  #learn(closing: Closing | undefined): void {
     this.#isKnown = true;
-    if (until === undefined || until <= this.#told) return;
+    if (closing === undefined || closing.until <= this.#told) return;
+    const { at, until } = closing;
     this.#told = until;
     const { clock } = this.#parts;
-    // Where the wall clock was set back meanwhile, the instant may be further off than anything that is kept.
-    this.#until = clock.monotonic() + Math.min(until - clock.now(), MOST_KEPT_MS);
+    // Where the wall clock was set back meanwhile, the instant is further off than the provider has said.
+    this.#until = clock.monotonic() + until - Math.max(at, clock.now());
   }
 }

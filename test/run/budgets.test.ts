@@ -80,7 +80,7 @@ describe('creditsPerDay', () => {
       const stopped = ended.find(({ code }) => code !== undefined) ?? ended[0];
       const { error } = stopped.outcome as unknown as { error: { message: string; next: string[] } };
       expect(error.message).toMatch(
-        /the limit of this workspace for \d{4}-\d\d-\d\d \(creditsPerDay\) is 100\. .*, 100 were/,
+        /the limit of this workspace for \d{4}-\d\d-\d\d \(creditsPerDay\) is 100; 100 were/,
       );
       expect(error.next.join('\n')).toMatch(
         /resume .* {3}\(from \d{4}-\d\d-\d\dT00:00:00.000Z on\)\n.*raise creditsPerDay/,

@@ -1,8 +1,15 @@
 import type { Database } from './driver.ts';
 import type { RatesFile } from './rates-file.ts';
 
-const CLOSE = `INSERT INTO gates VALUES (?, ?)
-  ON CONFLICT (account) DO UPDATE SET until = excluded.until WHERE excluded.until > until`;
+// What was said at an instant to come, by a clock that was set back since, gives way.
+const CLOSE = `INSERT INTO gates VALUES (?, ?, ?)
+  ON CONFLICT (account) DO UPDATE SET at = excluded.at, until = excluded.until
+  WHERE excluded.until > until OR at > excluded.at`;
+
+interface Closing {
+  readonly at: number;
+  readonly until: number;
+}
 
 /**
  * Until when providers have said that they take no call, in `rates.db`.
@@ -18,19 +25,19 @@ export class ClosedGates {
   }
 
   /** See the governor's GateState. */
-  closed(account: string, until: number): void {
-    this.#file.soon((db) => db.run(CLOSE, account, until));
+  closed(account: string, { at, until }: Closing): void {
+    this.#file.soon((db) => db.run(CLOSE, account, at, until));
   }
 
   /** See the governor's GateState. A read, which no writer's lock holds up. */
-  closedUntil(account: string): number | undefined | Promise<number | undefined> {
+  closing(account: string): Closing | undefined | Promise<Closing | undefined> {
     const { connection } = this.#file;
     return connection === undefined
-      ? this.#file.ready().then((db) => untilOf(db, account))
-      : untilOf(connection, account);
+      ? this.#file.ready().then((db) => closingOf(db, account))
+      : closingOf(connection, account);
   }
 }
 
-function untilOf(db: Database, account: string): number | undefined {
-  return db.get<{ until: number }>('SELECT until FROM gates WHERE account = ?', account)?.until;
+function closingOf(db: Database, account: string): Closing | undefined {
+  return db.get<Closing>('SELECT at, until FROM gates WHERE account = ?', account);
 }

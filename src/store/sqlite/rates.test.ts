@@ -254,18 +254,23 @@ describe('gates in rates.db', () => {
   verifies(['PACE-GATE-2', 'PACE-GATE-3'], 'keep the latest instant of each account, until it is past', async () => {
     const now = clock.now();
     const [one, two] = [open(), open({ session: 'two' })];
-    expect(await one.gates.closedUntil('acme')).toBe(undefined);
-    expect(await two.gates.closedUntil('acme')).toBe(undefined);
-    for (const after of [500, 900, 700]) one.gates.closed('acme', now + after);
-    one.gates.closed('other', now + 2_000);
+    const closing = (after: number, at = now) => ({ at, until: at + after });
+    expect(await one.gates.closing('acme')).toBe(undefined);
+    expect(await two.gates.closing('acme')).toBe(undefined);
+    for (const after of [500, 900, 700]) one.gates.closed('acme', closing(after));
+    one.gates.closed('other', closing(2_000));
     await turn();
-    two.gates.closed('acme', now + 800);
+    two.gates.closed('acme', closing(800));
     await turn();
-    expect([one, two].map(({ gates }) => gates.closedUntil('acme'))).toEqual([now + 900, now + 900]);
+    for (const { gates } of [one, two]) expect(gates.closing('acme')).toEqual(closing(900));
     await clock.advance(900);
     const next = open({ session: 'three' });
-    expect(await next.gates.closedUntil('acme')).toBe(undefined);
-    expect(next.gates.closedUntil('other')).toBe(now + 2_000);
+    expect(await next.gates.closing('acme')).toBe(undefined);
+    expect(next.gates.closing('other')).toEqual(closing(2_000));
+    // The clock was set back.
+    next.gates.closed('other', closing(10, now - 5_000));
+    await turn();
+    expect(next.gates.closing('other')).toEqual(closing(10, now - 5_000));
   });
 
   it('are read while another process has the lock, and of a file of an earlier build there are none', async () => {
@@ -274,11 +279,12 @@ describe('gates in rates.db', () => {
     const db = new Database(path);
     db.exec('DROP TABLE gates');
     const rates = open();
-    expect(await rates.gates.closedUntil('acme')).toBe(undefined);
-    rates.gates.closed('acme', clock.now() + 500);
+    expect(await rates.gates.closing('acme')).toBe(undefined);
+    const closing = { at: clock.now(), until: clock.now() + 500 };
+    rates.gates.closed('acme', closing);
     await turn();
     db.begin();
-    expect(rates.gates.closedUntil('acme')).toBe(clock.now() + 500);
+    expect(rates.gates.closing('acme')).toEqual(closing);
     db.close();
   });
 });
