@@ -188,7 +188,7 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-POISON-1'],
     file: 'call/batch-delivery.ts',
-    from: 'const ONES_STATUSES: readonly unknown[] = [400, 413, 422];',
+    from: 'const ONES_STATUSES: readonly unknown[] = [400, TOO_LONG, 422];',
     to: 'const ONES_STATUSES: readonly unknown[] = [400, 422];',
     why: 'a batch that is too large fails all its rows',
   },
