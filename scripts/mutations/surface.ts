@@ -118,8 +118,8 @@ export const SURFACE: readonly Mutation[] = [
   {
     breaks: ['CLI-SECOND-RUN-1'],
     file: 'cli/summary.ts',
-    from: "if (calls.live === 0 && calls.receipt > 0 && unknown === '') lines.push",
-    to: 'if (calls.live > 0 && calls.receipt === 0) lines.push',
+    from: "if (calls.live === 0 && calls.receipt > 0 && unknown === '')",
+    to: 'if (calls.live > 0 && calls.receipt === 0)',
     why: 'a run that bought nothing does not say so',
   },
   {
