@@ -4,6 +4,7 @@ import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import type { ProviderLimits } from '../sdk/index.ts';
 import { createBudget } from './budget.ts';
+import type { Permit } from './permit.ts';
 import {
   accountWith,
   type BacklogOptions,
@@ -173,6 +174,22 @@ describe('pacing', () => {
       expect(at.map((ms) => Math.floor(ms / 10) * 10)).toEqual([0, 0, 1110, 1270, 2130]);
     },
   );
+
+  verifies('PACE-COLD-1', 'however long the window is, by ten seconds at most', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock, { providerMaxWaitMs: 7_200_000 });
+    const account = accountWith({ rate: [{ calls: 2, per: '1h' }] });
+    for (let call = 0; call < 2; call++) (await governor.permit(requestTo(account))).dispatched();
+    let third: Permit | undefined;
+    void Promise.resolve(governor.permit(requestTo(account))).then((permit) => {
+      third = permit;
+    });
+    // Neither of them is answered.
+    await clock.advance(3_600_000 * 1.016 + 9_900);
+    expect(third).toBeUndefined();
+    await clock.advance(200);
+    expect(third).toBeDefined();
+  });
 
   verifies('PACE-ACCOUNT-1', 'all tools of an account share its limits, and another account has its own', async () => {
     const clock = new VirtualClock();

@@ -1,12 +1,10 @@
 import type { Clock } from '../scope/index.ts';
 import type { RateGrant, RateState } from './rate-state.ts';
-import { LATE, LocalWindow, type PaceWindow, slackOf, type WindowLimit, type WindowQueue } from './window.ts';
+import { LocalWindow, latenessOf, type PaceWindow, slackOf, type WindowLimit, type WindowQueue } from './window.ts';
 
 const BLOCK_MS = 100;
 const FAILED_RETRY_MS = 1_000;
 const WALL_STEP_MS = 2;
-/** No connection takes longer, however long the window is. */
-const LATEST_MS = 10_000;
 /** What is lost of a longer window is lost for longer than anyone waits. */
 const LONG_MS = 60_000;
 const LONGEST_LAPSE_MS = 15_000;
@@ -113,7 +111,7 @@ export class SharedWindow implements PaceWindow {
     const at = from + now - slot;
     if (this.#sent < this.#limit.calls && !this.#limit.smooth) {
       this.#sent++;
-      const late = at + Math.min(this.perMs * LATE, LATEST_MS);
+      const late = at + latenessOf(this.perMs);
       this.#cold.push(late);
       this.#move(from, late);
     } else if (now - slot > slackOf(this.perMs)) this.#move(from, at);

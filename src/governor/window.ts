@@ -56,8 +56,13 @@ export function slackOf(perMs: number): number {
   return perMs * 0.001;
 }
 
-/** How much of the window the first requests may arrive late by. */
-export const LATE = 0.25;
+/** No connection takes longer, however long the window is. */
+const LATEST_MS = 10_000;
+
+/** How late the first requests of a window may arrive, which make their connections first (ms). */
+export function latenessOf(perMs: number): number {
+  return Math.min(perMs / 4, LATEST_MS);
+}
 
 const LONGEST_GAP_MS = 5;
 const LONGEST_GAPPED_MS = 10_000;
@@ -126,7 +131,7 @@ export class LocalWindow implements PaceWindow {
     if (this.#isSmooth || at >= this.#calls || at >= this.#dispatched) return;
     this.#arrived++;
     const logged = this.#log[at] ?? now;
-    this.#log[at] = Math.max(logged, Math.min(now, logged + this.perMs * LATE));
+    this.#log[at] = Math.max(logged, Math.min(now, logged + latenessOf(this.perMs)));
     this.#lastLogged = Math.max(this.#lastLogged, this.#log[at] ?? now);
   }
 
@@ -137,7 +142,7 @@ export class LocalWindow implements PaceWindow {
     if (before < 0) return Number.NEGATIVE_INFINITY;
     // Calls that are spaced make no burst.
     const isCold = !this.#isSmooth && before < this.#calls && before >= this.#arrived;
-    const late = isCold ? this.perMs * LATE : 0;
+    const late = isCold ? latenessOf(this.perMs) : 0;
     return (this.#log[before % this.#calls] ?? Number.NEGATIVE_INFINITY) + late + this.perMs * MARGIN;
   }
 
