@@ -596,6 +596,7 @@ export const REQUIREMENTS = {
     'A split that throws, or leaves out a member, is a contract error of each member: money and answer stay.',
   'BATCH-OUTCOMES-1':
     'A member that the answer refuses ends by itself: rejected, asked again under the next key, or in doubt; nobody else is given its answer.',
+  'BUDGET-GONE-1': 'What the calls may cost that leave a batch before it goes out is given back, and is never unknown.',
   'BATCH-DOUBT-2':
     'A write that a batch answered with nobody knowing whether it was done is in doubt, also where the process died before it could say so.',
   'BATCH-FAILED-1':

@@ -214,6 +214,20 @@ export const MONEY: readonly Mutation[] = [
     why: 'a call that is put off after a lost answer needs its credits twice',
   },
   {
+    breaks: ['BUDGET-GONE-1'],
+    file: 'call/open-tries.ts',
+    from: '      reduced();\n',
+    to: '',
+    why: 'a call that another run was first with is unknown for good',
+  },
+  {
+    breaks: ['BUDGET-GONE-1'],
+    file: 'governor/permit.ts',
+    from: 'this.maxCredits = roundedCredits(this.maxCredits - credits);',
+    to: '',
+    why: 'what left a batch is charged with it',
+  },
+  {
     breaks: ['BUDGET-LEFT-3'],
     file: 'store/sqlite/try-log.ts',
     from: 'if (connection === undefined) return this.#change(change);',

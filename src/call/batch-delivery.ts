@@ -211,11 +211,12 @@ function withoutTheGone(
 ): Permit {
   try {
     run.assertGoing();
+    load.permit = granted;
     if (load.isRecalled || load.isBound(so)) return granted;
     const isHere = ({ asked }: Member): boolean => asked.scope === undefined || asked.scope.gate.state === 'open';
     for (const member of load.members)
       if (!isHere(member)) member.fail(new Halted('the scope waits, and this call had not begun'));
-    load.members = load.members.filter(isHere);
+    load.reduceTo(load.members.filter(isHere));
     if (load.members.length === 0) throw new Halted('every member waits for something else');
     return granted;
   } catch (error) {
@@ -239,7 +240,7 @@ async function intend(run: CallRun, load: BatchLoad, progress: Progress): Promis
     const kept = await record(run, load, { progress, isIntent: true });
     const { members } = load;
     if (!kept.includes(false)) return;
-    load.members = members.filter((_, index) => kept[index]);
+    load.reduceTo(members.filter((_, index) => kept[index]));
     for (const member of members) if (!load.members.includes(member)) member.fail(overtaken(run));
     if (load.members.length === 0) throw new Halted('other runs were first with every member');
   }

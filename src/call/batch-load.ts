@@ -1,3 +1,4 @@
+import type { Permit } from '../governor/index.ts';
 import { type Digest, digest, type Place } from '../scope/index.ts';
 import type { Effect, JsonValue } from '../sdk/index.ts';
 import type { BatchPlace, OperationRecord } from '../store/index.ts';
@@ -61,6 +62,8 @@ export class BatchLoad implements Cargo {
   recordedAs: string | undefined;
   /** Definite refusals so far. */
   refusals = 0;
+  /** Under which its members go out. */
+  permit: Permit | undefined;
   /** Where it asks for its turn and more may join it. */
   readonly due: DueBatch | undefined;
   readonly #before: { readonly operationKey: string; readonly refusals: number } | undefined;
@@ -78,6 +81,12 @@ export class BatchLoad implements Cargo {
     this.recordedAs = before?.operationKey;
     this.due = due;
     this.#before = before;
+  }
+
+  /** The others do not go out with it: what they may cost is given back. */
+  reduceTo(members: readonly Member[]): void {
+    this.permit?.giveBack((this.members.length - members.length) * this.of.maxCredits);
+    this.members = members;
   }
 
   get input(): JsonValue {

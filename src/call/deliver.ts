@@ -124,7 +124,7 @@ export function deliveryBy<Of extends Cargo>(
       const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, hold);
       const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
-      const tracked = run.tries.track(granted, carrier.paidCalls(cargo), how.reserved);
+      const tracked = run.tries.track(granted, () => carrier.paidCalls(cargo), how.reserved);
       const permit = tracked ?? granted;
       if (isFirst) run.retries.called();
       isFirst = false;

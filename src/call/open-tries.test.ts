@@ -32,7 +32,7 @@ verifies(
       ['first', false],
       ['second', true],
     ] as const) {
-      const tracked = tries.track(permit, [{ ...CALL, callId }], isReserved);
+      const tracked = tries.track(permit, () => [{ ...CALL, callId }], isReserved);
       await tracked?.announced(undefined);
       tracked?.release();
     }

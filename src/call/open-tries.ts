@@ -140,19 +140,24 @@ export class OpenTries {
   /**
    * The permit of tries that go out now: what becomes of it is also on record. Undefined where nothing need be.
    *
+   * @param calls asked again where some of them may have left before they go out
    * @param isReserved true where its credits come from a try before it, which may have been charged
    */
-  track(permit: Permit, tries: readonly OpenTry[], isReserved: boolean): TrackedPermit | undefined {
+  track(permit: Permit, calls: () => readonly OpenTry[], isReserved: boolean): TrackedPermit | undefined {
     const log = this.#log;
-    const paid = tries.filter(({ credits }) => credits > 0);
+    const paidOf = (tries: readonly OpenTry[]): readonly OpenTry[] => tries.filter(({ credits }) => credits > 0);
+    let paid = paidOf(calls());
     if (log === undefined || paid.length === 0) return undefined;
-    const callIds = paid.map(({ callId }) => callId);
+    const callIds = (): readonly string[] => paid.map(({ callId }) => callId);
     const { id } = this.#run;
     return new TrackedPermit(permit, {
       isReserved,
+      reduced: () => {
+        paid = paidOf(calls());
+      },
       sent: () => log.sent(this.#run, paid),
-      ended: (how) => void log.ended(id, callIds, how),
-      left: () => log.leave(id, callIds),
+      ended: (how) => void log.ended(id, callIds(), how),
+      left: () => log.leave(id, callIds()),
     });
   }
 
@@ -263,6 +268,7 @@ function together(held: readonly LostTry[]): LostTry {
 
 interface Tracking {
   readonly isReserved: boolean;
+  readonly reduced: () => void;
   readonly sent: () => Promise<void>;
   readonly ended: (how: 'known' | 'lost') => void;
   readonly left: () => void;
@@ -293,8 +299,12 @@ export class TrackedPermit implements Permit {
 
   /** Resolves when it is on record that they go out: what else has to be so before, `intended`, before. */
   announced(intended: Promise<void> | undefined): Promise<void> {
-    const { sent } = this.#tracking;
-    return intended === undefined ? sent() : intended.then(sent);
+    const { reduced, sent } = this.#tracking;
+    if (intended === undefined) return sent();
+    return intended.then(() => {
+      reduced();
+      return sent();
+    });
   }
 
   dispatched(): void {
@@ -326,6 +336,10 @@ export class TrackedPermit implements Permit {
   handOver(): void {
     this.#permit.handOver();
     this.#ended = true;
+  }
+
+  giveBack(credits: number): void {
+    this.#permit.giveBack(credits);
   }
 
   release(): void {

@@ -191,6 +191,25 @@ describe('pacing', () => {
     expect(third).toBeDefined();
   });
 
+  verifies('BUDGET-GONE-1', 'calls that leave before it goes out give back what they might cost', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const budget = createBudget({ limit: 5 });
+    for (const end of ['charged', 'released'] as const) {
+      const permit = await governor.permit(requestTo(accountWith({}), { budget, maxCredits: 3 }));
+      permit.giveBack(2);
+      expect(budget.snapshot()).toMatchObject({ reserved: 1 });
+      if (end === 'released') permit.release();
+      else {
+        permit.dispatched();
+        permit.settle({ ending: 'answered', credits: 'later', latencyMs: 1 });
+        permit.giveBack(1);
+        permit.charge('unknown');
+      }
+      expect(budget.snapshot()).toMatchObject({ reserved: 0, settled: 0, unknown: 1 });
+    }
+  });
+
   verifies('PACE-ACCOUNT-1', 'all tools of an account share its limits, and another account has its own', async () => {
     const clock = new VirtualClock();
     const governor = governorOn(clock);

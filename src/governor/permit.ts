@@ -1,3 +1,4 @@
+import { roundedCredits } from '../scope/index.ts';
 import type { Ending } from '../sdk/index.ts';
 import type { ProviderAccount } from '../tool/index.ts';
 import type { Budget } from './budget.ts';
@@ -61,6 +62,8 @@ export interface Permit {
   leave(): void;
   /** What was settled with 'later' is the next try's to charge, whose permit was asked for as `reserved`. */
   handOver(): void;
+  /** Calls that were to go out with it do not, which might have cost so much: it is given back. */
+  giveBack(credits: number): void;
   /** The operation never went out: slot and credits are given back. */
   release(): void;
 }
@@ -82,7 +85,7 @@ export interface PermitHolder {
 export class GrantedPermit implements Permit {
   readonly holder: PermitHolder;
   readonly budget: Budget | undefined;
-  readonly maxCredits: number;
+  maxCredits: number;
   /** Its credits come from a try that may have been charged. */
   readonly reserved: boolean;
   readonly waitedMs: number;
@@ -157,6 +160,12 @@ export class GrantedPermit implements Permit {
 
   handOver(): void {
     this.#owing = false;
+  }
+
+  giveBack(credits: number): void {
+    if (this.state !== 'granted' || credits === 0) return;
+    this.maxCredits = roundedCredits(this.maxCredits - credits);
+    this.budget?.release(credits);
   }
 
   release(): void {

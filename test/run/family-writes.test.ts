@@ -1,7 +1,9 @@
 import { describe, expect } from 'vitest';
+import { runReport } from '../../src/report/index.ts';
 import {
   existingRun,
   type RunRecord,
+  reportSource,
   resolveOperation,
   resumeOptions,
   type Workspace,
@@ -227,35 +229,43 @@ describe('a write of a run that has reruns', () => {
     expect(sent.map(({ input }) => input.n).sort()).toEqual([0, 1, 2, 3]);
   });
 
-  verifies('RERUN-WRITE-4', 'leaves the batch that it would go out with, and the others go', async () => {
-    const [sentByTwo, oneIsDone] = [latch(), latch()];
-    const { tool, sent } = batchedTool({ id: 'acme.send', effect: 'write', maxSize: 2 }, (inputs) => {
-      sentByTwo.open();
-      return inputs.map(() => 'ok');
-    });
-    const workspace = await openTest(testFolder(), { tools: [tool] });
-    const source = await queued(workspace, PLAY.replace('concurrency: 1', 'concurrency: 4'));
-    const [one, two] = [await queuedRerun(workspace, source), await queuedRerun(workspace, source)];
-    const { calls } = workspace.store;
-    const look = calls.callInRuns;
-    let looking = 0;
-    let other: ReturnType<typeof attempt> | undefined;
-    // When the first has looked at all its rows, and found none sent, the second sends those in the middle.
-    const inTurn: typeof look = async (...of) => {
-      const seen = await look(...of);
-      if (++looking === 4) other = attempt(workspace, two.id);
-      if (looking <= 4) await sentByTwo.opened;
-      else if (looking <= 8 && [0, 3].includes(of[1].ordinal)) await oneIsDone.opened;
-      return seen;
-    };
-    Object.assign(calls, { callInRuns: inTurn });
-    await attempt(workspace, one.id);
-    oneIsDone.open();
-    await other;
-    expect(sent.map(({ inputs }) => inputs.map(({ n }) => n))).toEqual([[1, 2], [0], [3]]);
-    const refused = Array(2).fill('WRITE_ALREADY_DONE');
-    expect([await codes(workspace, one.no), await codes(workspace, two.no)]).toEqual([refused, refused]);
-  });
+  verifies(
+    ['RERUN-WRITE-4', 'BUDGET-GONE-1'],
+    'leaves the batch that it would go out with, and the others go',
+    async () => {
+      const [sentByTwo, oneIsDone] = [latch(), latch()];
+      const { tool, sent } = batchedTool({ id: 'acme.send', effect: 'write', maxSize: 2 }, (inputs) => {
+        sentByTwo.open();
+        return inputs.map(() => 'ok');
+      });
+      const workspace = await openTest(testFolder(), { tools: [tool] });
+      const source = await queued(workspace, PLAY.replace('concurrency: 1', 'concurrency: 4'));
+      const [one, two] = [await queuedRerun(workspace, source), await queuedRerun(workspace, source)];
+      const { calls } = workspace.store;
+      const look = calls.callInRuns;
+      let looking = 0;
+      let other: ReturnType<typeof attempt> | undefined;
+      // When the first has looked at all its rows, and found none sent, the second sends those in the middle.
+      const inTurn: typeof look = async (...of) => {
+        const seen = await look(...of);
+        if (++looking === 4) other = attempt(workspace, two.id);
+        if (looking <= 4) await sentByTwo.opened;
+        else if (looking <= 8 && [0, 3].includes(of[1].ordinal)) await oneIsDone.opened;
+        return seen;
+      };
+      Object.assign(calls, { callInRuns: inTurn });
+      await attempt(workspace, one.id);
+      oneIsDone.open();
+      await other;
+      expect(sent.map(({ inputs }) => inputs.map(({ n }) => n))).toEqual([[1, 2], [0], [3]]);
+      const refused = Array(2).fill('WRITE_ALREADY_DONE');
+      expect([await codes(workspace, one.no), await codes(workspace, two.no)]).toEqual([refused, refused]);
+      for (const { id } of [one, two]) {
+        const { credits } = await runReport(reportSource(workspace), await existingRun(workspace, id));
+        expect(credits).toMatchObject({ settled: 2, unknown: 0 });
+      }
+    },
+  );
 
   verifies('RERUN-WRITE-3', 'that two reruns have in doubt is not done in neither once one has sent it', async () => {
     const { later, run, asked } = await killed();
