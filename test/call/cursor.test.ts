@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import { Journal } from '../../src/call/index.ts';
 import { LocalEngine } from '../../src/engine/index.ts';
@@ -34,6 +35,8 @@ describe('a call that is being tried when its process dies', () => {
     const [cursor] = (await now.store.calls.operations(run.no, 0, [0])).get(0) ?? [];
     expect(cursor).toMatchObject({ state: 'retrying', tries: 2, refusals: 2, tool: 'acme.find' });
     expect((cursor?.waitUntil ?? 0) - (at[1] ?? 0)).toBeGreaterThanOrEqual(400_000);
+    // The call knows it by itself, whatever is known of its account.
+    for (const part of ['', '-wal', '-shm']) rmSync(now.paths.rates + part, { force: true });
     // Well after the lease, and before that time is over.
     const later = await openTest(dir, { tools: [tool], clock: shifted(clock, 380_000), chance: zeroChance() });
     const resumed = await attempt(later, run.id);
