@@ -91,9 +91,9 @@ verifies(
     const run = [...RUN, '--concurrency', String(pool)];
     const full = await cliJson(dir, run, { env, exit: 1, largestFileKib: 320 });
     expect(full.error.code).toBe('STORE_FULL');
-    // The process could not write down that it stopped; whoever reads its last words must not wait for it.
-    expect(full.run.status).toBe('interrupted');
-    expect(full.next).toEqual([`callsheet runs resume ${full.run.id}`]);
+    // The process could not write down that it stopped, unless just that had room; whoever reads its last words must not wait for it.
+    expect(['interrupted', 'failed']).toContain(full.run.status);
+    expect(full.next.join()).toContain(`callsheet runs resume ${full.run.id}`);
     expect(full.error.next.join()).toContain(`runs resume ${full.run.id}`);
     const bought = sandbox.ledger().length;
     expect(bought).toBeGreaterThan(0);
