@@ -117,7 +117,7 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['RERUN-WRITE-4'],
     file: 'call/batch-delivery.ts',
-    from: 'load.members = members.filter((_, index) => kept[index]);',
+    from: 'load.reduceTo(members.filter((_, index) => kept[index]));',
     to: 'load.members = [];',
     why: 'a batch waits for ever, or fails whole, where another run was first with one of its members',
   },

@@ -118,7 +118,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'call/deliver.ts',
-    from: 'const tracked = run.tries.track(granted, carrier.paidCalls(cargo), how.reserved);',
+    from: 'const tracked = run.tries.track(granted, () => carrier.paidCalls(cargo), how.reserved);',
     to: 'const tracked = how.reserved ? run.tries.track(granted, carrier.paidCalls(cargo), how.reserved) : undefined;',
     why: 'a kill takes all trace of what the provider may have charged',
   },

@@ -118,7 +118,7 @@ export const PLAN: readonly Mutation[] = [
   {
     breaks: ['PROVENANCE-CREDITS-1'],
     file: 'report/provenance.ts',
-    from: 'rounded(own.reduce((sum, { credits }) => sum + credits, 0))',
+    from: 'roundedCredits(own.reduce((sum, { credits }) => sum + credits, 0))',
     to: '(call?.credits ?? 0)',
     why: 'a cell of two calls shows the price of one',
   },

@@ -14,15 +14,17 @@ import { ProviderBreaker } from './provider-breaker.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
-import { type AccountSnapshot, declaredWindows, type RunWait } from './snapshot.ts';
+import type { AccountSnapshot, RunWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import { WakeUp } from './wake-up.ts';
-import type { PaceWindow, WindowQueue } from './window.ts';
+import type { PaceWindow, WindowLimit, WindowQueue } from './window.ts';
 
 export interface AccountParts {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly providerMaxWaitMs: number;
+  readonly declared: readonly WindowLimit[];
+  /** One for each of those that are declared. */
   readonly windows: (queue: WindowQueue) => readonly PaceWindow[];
   /** Undefined where no other process knows the account. */
   readonly gate: (wake: () => void) => SharedGate | undefined;
@@ -50,6 +52,7 @@ export class AccountGovernor implements PermitHolder {
   readonly account: ProviderAccount;
   readonly #clock: Clock;
   readonly #maxWaitMs: number;
+  readonly #declared: readonly WindowLimit[];
   readonly #allowance: Allowance;
   readonly #breaker: ProviderBreaker;
   readonly #wakeUp: WakeUp;
@@ -63,6 +66,7 @@ export class AccountGovernor implements PermitHolder {
     this.account = account;
     this.#clock = parts.clock;
     this.#maxWaitMs = parts.providerMaxWaitMs;
+    this.#declared = parts.declared;
     this.#leastWaitMs = parts.providerMaxWaitMs;
     this.#breaker = new ProviderBreaker(parts.providerMaxWaitMs);
     this.#wakeUp = new WakeUp(parts.clock, () => this.#pump());
@@ -124,7 +128,7 @@ export class AccountGovernor implements PermitHolder {
     return {
       account: this.account.key,
       allowedRate: allowance.allowedRate ?? null,
-      limits: declaredWindows(this.account.limits),
+      limits: this.#declared.map(({ calls, perMs }) => ({ calls, perMs })),
       usedRate: allowance.usedRate(now),
       waiting: this.#lanes.size,
       inFlight: allowance.inFlight,

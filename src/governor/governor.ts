@@ -79,6 +79,7 @@ function accountGovernor(account: ProviderAccount, options: GovernorOptions): Ac
     clock,
     chance,
     providerMaxWaitMs,
+    declared: limits,
     windows: (queue) =>
       limits.map((limit, index) =>
         rateState === undefined

@@ -1,6 +1,5 @@
-import { durationMs } from '../scope/index.ts';
-import type { ProviderLimits } from '../sdk/index.ts';
 import type { WaitReason } from './waiter.ts';
+import type { WindowLimit } from './window.ts';
 
 /** One run's calls that wait for one account. */
 export interface RunWait {
@@ -14,22 +13,13 @@ export interface RunWait {
   readonly sinceMs: number;
 }
 
-export interface DeclaredWindow {
-  readonly calls: number;
-  readonly perMs: number;
-}
-
-export function declaredWindows({ rate = [] }: ProviderLimits): readonly DeclaredWindow[] {
-  return rate.map(({ calls, per }) => ({ calls, perMs: durationMs(per) ?? 0 }));
-}
-
 /** The numbers that the governor decides with, as people and `runs show` see them. */
 export interface AccountSnapshot {
   readonly account: string;
   /** Calls per second that the limits let through at present, declared or learnt from refusals; null where there is none. */
   readonly allowedRate: number | null;
   /** The declared windows; a rate over ten seconds may be above that of a longer one. */
-  readonly limits: readonly DeclaredWindow[];
+  readonly limits: readonly Pick<WindowLimit, 'calls' | 'perMs'>[];
   /** Calls per second over the last ten seconds. */
   readonly usedRate: number;
   readonly waiting: number;

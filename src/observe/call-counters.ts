@@ -1,4 +1,5 @@
 import { roundedCredits } from '../scope/index.ts';
+
 /** Calls of one attempt by tool, as they ended. */
 export interface ToolCounts {
   live: number;

@@ -1,6 +1,6 @@
 import { readPlan } from '../dataset/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import type { FrameRecord, ToolTotals } from '../store/index.ts';
-import { rounded } from './run-json.ts';
 
 /** Where a run's credits went. The three together are what it has settled. */
 export interface CreditPlaces {
@@ -43,8 +43,8 @@ export function creditPlaces(totals: readonly ToolTotals[], columns: ColumnNames
     sum[place] += one.credits;
   }
   return {
-    cells: rounded(sum.cells),
-    outsideRows: rounded(sum.outsideRows),
-    outsideColumns: rounded(sum.outsideColumns),
+    cells: roundedCredits(sum.cells),
+    outsideRows: roundedCredits(sum.outsideRows),
+    outsideColumns: roundedCredits(sum.outsideColumns),
   };
 }

@@ -1,12 +1,12 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
 import { openCsvWriter, openJsonlWriter, type Written } from '../files/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { columnNamesOf, creditPlaces } from './credit-places.ts';
 import { chosenFrame, framesOf, readerOf } from './frames.ts';
 import { inputPathsOf, outputFormat } from './output.ts';
 import { type CellProvenance, provenanceOf } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
-import { rounded } from './run-json.ts';
 
 export interface ExportOptions {
   readonly path: string;
@@ -55,7 +55,7 @@ export async function exportDataset(source: ReportSource, run: RunRecord, option
       await write.rows(rows, provenance);
     }
     const written = await write.close();
-    const told = options.provenance === true ? await creditsBeside(source, run, rounded(credits)) : null;
+    const told = options.provenance === true ? await creditsBeside(source, run, roundedCredits(credits)) : null;
     return { ...written, dataset: shape.key, credits: told };
   } catch (error) {
     await write.abort();
@@ -66,7 +66,11 @@ export async function exportDataset(source: ReportSource, run: RunRecord, option
 async function creditsBeside(source: ReportSource, run: RunRecord, written: number): Promise<ExportedCredits> {
   const columns = columnNamesOf(await framesOf(source, run));
   const { cells, outsideRows, outsideColumns } = creditPlaces(await source.report.toolTotals(run.no), columns);
-  return { written, elsewhere: rounded(cells - written), inNoCell: rounded(outsideRows + outsideColumns) };
+  return {
+    written,
+    elsewhere: roundedCredits(cells - written),
+    inNoCell: roundedCredits(outsideRows + outsideColumns),
+  };
 }
 
 function isWanted(row: DatasetRow, rows: 'all' | 'completed' | 'failed'): boolean {

@@ -23,7 +23,7 @@ export {
   receiptsList,
 } from './receipts.ts';
 export { resumeCommands } from './resume-commands.ts';
-export { ofRun, type RunJson, rounded, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
+export { ofRun, type RunJson, runJson, type ShownStatus, shownStatus, statusIn } from './run-json.ts';
 export { saidBy } from './said.ts';
 export {
   type ChildJson,

@@ -1,7 +1,7 @@
+import { roundedCredits } from '../scope/index.ts';
 import { type Beyond, datasetsBeyond, datasetsUnknown, outsideEstimates } from './plan-beyond.ts';
 import { type LegEstimate, LegForecast, type PlanFacts, type Spread } from './plan-legs.ts';
 import { type PlanSeconds, secondsAtLimits } from './plan-time.ts';
-import { rounded } from './run-json.ts';
 
 export interface PlanLegJson {
   /** Column and steps. */
@@ -191,9 +191,9 @@ function legJson(leg: LegEstimate, blockedShare: number): PlanLegJson {
       blocked: Math.round(leg.calls.expected * blockedShare),
     },
     credits: {
-      least: rounded(leg.credits.least),
-      expected: rounded(leg.credits.expected),
-      most: rounded(leg.credits.most),
+      least: roundedCredits(leg.credits.least),
+      expected: roundedCredits(leg.credits.expected),
+      most: roundedCredits(leg.credits.most),
     },
   };
 }
@@ -203,6 +203,7 @@ function atMost(of: Spread, limit: number): Spread {
 }
 
 function sumOf(all: readonly Spread[]): Spread {
-  const sum = (pick: (one: Spread) => number): number => rounded(all.reduce((total, one) => total + pick(one), 0));
+  const sum = (pick: (one: Spread) => number): number =>
+    roundedCredits(all.reduce((total, one) => total + pick(one), 0));
   return { least: sum((one) => one.least), expected: sum((one) => one.expected), most: sum((one) => one.most) };
 }

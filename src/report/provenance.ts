@@ -1,9 +1,10 @@
 import type { DatasetRow, DatasetShape, LegTrace } from '../dataset/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import { type CallEntry, type RunRecord, receiptName } from '../store/index.ts';
 import { callsOfRows } from './calls-of-rows.ts';
 import { columnAt } from './credit-places.ts';
 import type { ReportSource } from './reads.ts';
-import { iso, rounded } from './run-json.ts';
+import { iso } from './run-json.ts';
 
 /** Where one cell's value came from. `credits` is what all its calls cost this run. */
 export interface CellProvenance {
@@ -64,7 +65,7 @@ function cellProvenance(
     column: column.name,
     leg: answered === undefined || leg === undefined || leg === column.name ? null : leg,
     source: call?.source ?? null,
-    credits: isRepeated ? 0 : rounded(own.reduce((sum, { credits }) => sum + credits, 0)),
+    credits: isRepeated ? 0 : roundedCredits(own.reduce((sum, { credits }) => sum + credits, 0)),
     receiptId: call?.receiptId == null ? null : receiptName(call.receiptId),
     at: call === undefined ? null : iso(call.at),
     tried: attempts.length === 0 ? null : attempts.map((one) => `${one.leg} ${one.outcome}`).join('; '),

@@ -1,5 +1,4 @@
 import type { RunOptions } from '../run/index.ts';
-import { roundedCredits } from '../scope/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import type { ReportSource } from './reads.ts';
@@ -63,11 +62,6 @@ export function runJson(run: RunRecord, status: ShownStatus): RunJson {
 /** What to do next, with the run's id where whoever wrote it down could not know that. */
 export function ofRun(next: readonly string[], runId: string): readonly string[] {
   return next.map((step) => step.replaceAll('<run>', runId));
-}
-
-/** Credits are whole millionths; sums of doubles are not. */
-export function rounded(credits: number): number {
-  return roundedCredits(credits);
 }
 
 export function iso(at: number | null): string | null {

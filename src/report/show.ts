@@ -1,4 +1,5 @@
 import { frameName } from '../dataset/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import type { JsonValue } from '../sdk/index.ts';
 import type { FrameRecord, RunRecord, ToolTotals } from '../store/index.ts';
 import { columnNamesOf, creditPlaces } from './credit-places.ts';
@@ -7,7 +8,7 @@ import { framesOf } from './frames.ts';
 import { nextCommands } from './next.ts';
 import { type AccountJson, publishedAccounts } from './published.ts';
 import type { ReportSource } from './reads.ts';
-import { optionsOf, type RunJson, rounded, runJson, type ShownStatus, statusIn } from './run-json.ts';
+import { optionsOf, type RunJson, runJson, type ShownStatus, statusIn } from './run-json.ts';
 import { creditsOf, unknownCalls } from './unknown-credits.ts';
 import { type WaitingJson, waitingOf } from './waiting.ts';
 
@@ -133,7 +134,7 @@ export async function runReport(source: ReportSource, run: RunRecord, live?: Liv
     },
     credits: {
       reserved: live?.reserved ?? 0,
-      settled: rounded(sum((calls) => calls.credits)),
+      settled: roundedCredits(sum((calls) => calls.credits)),
       outsideRows,
       outsideColumns,
       unknown: creditsOf(unknown),
@@ -173,7 +174,7 @@ async function datasetJson(source: ReportSource, run: RunRecord, frame: FrameRec
     skipped,
     waiting: parked,
     unfinished: Math.max(0, frame.admitted - completed - failed - parked),
-    credits: rounded(counts.credits),
+    credits: roundedCredits(counts.credits),
   };
 }
 
@@ -207,7 +208,7 @@ function callsByTool(totals: readonly ToolTotals[]): Record<string, ToolCallsJso
       ...before,
       [field]: before[field] + calls,
       [ended]: before[ended] + calls,
-      credits: rounded(before.credits + credits),
+      credits: roundedCredits(before.credits + credits),
     };
   }
   return byTool;

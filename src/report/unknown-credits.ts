@@ -1,8 +1,8 @@
-import type { Place } from '../scope/index.ts';
+import { type Place, roundedCredits } from '../scope/index.ts';
 import { callName, type FrameRecord, type RunRecord, recordedTries } from '../store/index.ts';
 import { type Doubts, doubtsOf, type UnknownCall } from './doubts.ts';
 import type { ReportSource } from './reads.ts';
-import { rounded, statusIn } from './run-json.ts';
+import { statusIn } from './run-json.ts';
 
 /** The same, as `why` lists it. */
 export interface UnknownCallJson extends Pick<UnknownCall, 'tool' | 'credits' | 'why'> {
@@ -42,7 +42,7 @@ export async function unknownCalls(
 }
 
 export function creditsOf(calls: readonly UnknownCall[]): number {
-  return rounded(calls.reduce((sum, { credits }) => sum + credits, 0));
+  return roundedCredits(calls.reduce((sum, { credits }) => sum + credits, 0));
 }
 
 const SHOWN = 50;

@@ -1,5 +1,5 @@
 import { frameName } from '../dataset/index.ts';
-import type { Place } from '../scope/index.ts';
+import { type Place, roundedCredits } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import { type CallEntry, callName, type FrameRecord, type RunRecord, type ToolTotals } from '../store/index.ts';
 import { type AttemptJson, attemptJson } from './attempt-json.ts';
@@ -7,7 +7,6 @@ import { type ColumnNames, type CreditPlaces, columnNamesOf, creditPlaces, isInN
 import { framesOf } from './frames.ts';
 import { shellWord } from './next.ts';
 import type { ReportSource } from './reads.ts';
-import { rounded } from './run-json.ts';
 import { type UnknownJson, unknownJson } from './unknown-credits.ts';
 
 /** A call that no cell shows, like an attempt at one. */
@@ -63,7 +62,7 @@ export async function whyRun(
   const names = new Map(frames.map((frame) => [frame.datasetNo, frameName(frame)]));
   return {
     run: run.id,
-    credits: { settled: rounded(totals.reduce((sum, { credits }) => sum + credits, 0)), ...places },
+    credits: { settled: roundedCredits(totals.reduce((sum, { credits }) => sum + credits, 0)), ...places },
     total: totals.filter((one) => isInNoCell(one, columns)).reduce((sum, { calls }) => sum + calls, 0),
     calls: shown.map((call) => callJson(call, names)),
     unknown: await unknownJson(source, run, names),

@@ -1,4 +1,5 @@
 import type { DatasetRow, DatasetShape } from '../dataset/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import { CallsheetError } from '../sdk/index.ts';
 import type { RunRecord } from '../store/index.ts';
 import { type AttemptJson, attemptJson } from './attempt-json.ts';
@@ -6,7 +7,7 @@ import { callsOfRows } from './calls-of-rows.ts';
 import { chosenFrame, readerOf } from './frames.ts';
 import { attemptsAt, callsOfColumn } from './provenance.ts';
 import type { ReportSource } from './reads.ts';
-import { ofRun, rounded } from './run-json.ts';
+import { ofRun } from './run-json.ts';
 import { unfinishedJson } from './unfinished.ts';
 
 export interface WhyJson {
@@ -54,7 +55,7 @@ export async function whyRow(
       return {
         name,
         value: row.cells[name] ?? null,
-        credits: row.repeats === null ? rounded(own.reduce((sum, call) => sum + call.credits, 0)) : 0,
+        credits: row.repeats === null ? roundedCredits(own.reduce((sum, call) => sum + call.credits, 0)) : 0,
         attempts: attemptsAt(column, own, traced.trace).map(attemptJson),
         codeVersion: artifact,
       };

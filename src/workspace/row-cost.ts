@@ -1,5 +1,5 @@
 import type { PlannedDataset, ShownCalls } from '../play/index.ts';
-import { rounded } from '../report/index.ts';
+import { roundedCredits } from '../scope/index.ts';
 import type { Workspace } from './open.ts';
 
 /** What calls of a row may cost, by the play's text and the catalogue's prices. */
@@ -29,13 +29,13 @@ export function costOfCalls({ catalogue }: Workspace, calls: ShownCalls): RowCos
     if (calls.computed > 0) unbounded.push("a tool's id is computed");
     unbounded.push(...calls.hidden);
   }
-  return { most: unbounded.length === 0 ? rounded(counted) : null, counted: rounded(counted), unbounded };
+  return { most: unbounded.length === 0 ? roundedCredits(counted) : null, counted: roundedCredits(counted), unbounded };
 }
 
 /** What one row of a dataset may cost. */
 export function costOfRow(workspace: Workspace, { columns }: Pick<PlannedDataset, 'columns'>): RowCost {
   const costs = columns.flatMap(({ legs }) => legs.map(({ calls }) => costOfCalls(workspace, calls)));
-  const counted = rounded(costs.reduce((sum, cost) => sum + cost.counted, 0));
+  const counted = roundedCredits(costs.reduce((sum, cost) => sum + cost.counted, 0));
   const unbounded = [...new Set(costs.flatMap((cost) => cost.unbounded))];
   return { most: unbounded.length === 0 ? counted : null, counted, unbounded };
 }

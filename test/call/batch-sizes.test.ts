@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest';
-import { defineTool } from '../../src/sdk/index.ts';
-import { json, testProvider } from '../harness/provider.ts';
+import { bulkTool } from '../harness/bulk.ts';
 import { runPlay, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -9,31 +8,12 @@ const tenFrom = (first: number): string => `async (ctx) => {
   const rows = await ctx.dataset('rows', Array.from({ length: 10 }, (_, n) => ({ n: ${first} + n })))
     .withColumn('v', async (row, ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: row.n } })).data)
     .run({ concurrency: 10 });
-  return (await rows.materialize()).map((row) => row.v?.n ?? null);
+  return (await rows.materialize()).map((row) => row.v?.got.n ?? null);
 }`;
 
-/** A workspace whose provider refuses batches like this for their size, and the batches that it was asked. */
+/** A workspace whose provider refuses batches like this for their size, and the sizes of those that it was asked. */
 async function tooLong(isTooLong: (asked: readonly number[]) => boolean) {
-  const sent: number[][] = [];
-  const provider = await testProvider((response, { body }) => {
-    const asked = JSON.parse(body) as { n: number }[];
-    const numbers = asked.map(({ n }) => n);
-    sent.push(numbers);
-    if (isTooLong(numbers)) json(response, 413, { error: 'too long' });
-    else json(response, 200, { results: asked });
-  });
-  const tool = defineTool<{ n: number }>({
-    id: 'acme.find',
-    effect: 'read',
-    input: { type: 'object' } as never,
-    batch: {
-      maxSize: 10,
-      maxWaitMs: 60_000,
-      request: (inputs) => ({ method: 'POST', url: `${provider.url}/bulk`, body: inputs }),
-      split: ({ json: answered }) =>
-        (answered as { results: unknown[] }).results.map((data) => ({ status: 'completed', data })),
-    },
-  });
+  const { tool, sent } = await bulkTool({ maxSize: 10, maxWaitMs: 60_000 }, (asked) => (isTooLong(asked) ? 413 : 200));
   return { workspace: await testWorkspace({ tools: [tool] }), sizes: () => sent.splice(0).map(({ length }) => length) };
 }
 

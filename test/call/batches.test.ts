@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/scope/index.ts';
-import { defineTool, type Tool } from '../../src/sdk/index.ts';
+import type { Tool } from '../../src/sdk/index.ts';
 import { resumeOptions } from '../../src/workspace/index.ts';
+import { bulkTool } from '../harness/bulk.ts';
 import { zeroChance } from '../harness/crash.ts';
-import { json, testProvider } from '../harness/provider.ts';
 import { batchedTool, countedTool, endsAs, latch, until } from '../harness/tools.ts';
 import { attempt, queued, retryFailed, runPlay, settled, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
@@ -301,23 +301,9 @@ describe('a batch that fails', () => {
       [422, [0, 1, 3]],
       [403, []],
     ] as const) {
-      const provider = await testProvider((response, { body }) => {
-        const asked = JSON.parse(body) as { n: number }[];
-        const isRefused = status === 413 ? asked.length > 1 : asked.some(({ n }) => n === 2);
-        if (isRefused) json(response, status, { error: 'no' });
-        else json(response, 200, { results: asked.map((one) => ({ got: one })) });
-      });
-      const tool = defineTool<{ n: number }>({
-        id: 'acme.find',
-        effect: 'read',
-        input: { type: 'object' } as never,
-        batch: {
-          maxSize: 4,
-          request: (inputs) => ({ method: 'POST', url: `${provider.url}/bulk`, body: inputs }),
-          split: ({ json: answered }) =>
-            (answered as { results: unknown[] }).results.map((data) => ({ status: 'completed', data })),
-        },
-      });
+      const { tool } = await bulkTool({ maxSize: 4 }, (asked) =>
+        (status === 413 ? asked.length > 1 : asked.includes(2)) ? status : 200,
+      );
       const workspace = await testWorkspace({ tools: [tool] });
       const { result } = await runPlay(workspace, rowsOf(4));
       expect(result).toEqual(answers(4).map((value, n) => ((ended as readonly number[]).includes(n) ? value : null)));

@@ -1,12 +1,19 @@
 import { describe, expect } from 'vitest';
-import { runReport } from '../../src/report/index.ts';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import type { JobTool } from '../../src/sdk/index.ts';
-import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
-import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import {
+  attempt,
+  creditsShown,
+  openTest,
+  queued,
+  retryFailed,
+  runPlay,
+  testFolder,
+  testWorkspace,
+} from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 /** A provider whose jobs are done after so many polls; each costs three credits. */
@@ -47,11 +54,6 @@ async function flakyJobs(status: number) {
     isMended = true;
   };
   return { ...rest, url, keys, mend, started: () => keys.length };
-}
-
-async function creditsShown(workspace: Workspace, runId: string) {
-  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
-  return { settled, unknown };
 }
 
 const CALL = "ctx.tools.execute({ id: 'research', tool: 'acme.research', input: { n: row.n } })";

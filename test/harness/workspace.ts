@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Engine } from '../../src/engine/index.ts';
+import { runReport } from '../../src/report/index.ts';
 import type { Tool } from '../../src/sdk/index.ts';
 import type { NewSignal } from '../../src/store/index.ts';
 import {
@@ -14,6 +15,7 @@ import {
   openWorkspace,
   type RunOrder,
   type RunRecord,
+  reportSource,
   resumeOptions,
   type Workspace,
 } from '../../src/workspace/index.ts';
@@ -124,6 +126,12 @@ export async function attempt(
 export async function retryFailed(workspace: Workspace, runId: string): Promise<EndedRun> {
   await resumeOptions(workspace, await existingRun(workspace, runId), { retryFailed: true });
   return attempt(workspace, runId);
+}
+
+/** What `runs show` says that the run has settled, and may have spent besides. */
+export async function creditsShown(workspace: Workspace, runId: string) {
+  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
+  return { settled, unknown };
 }
 
 /** Credits that the run's journal has settled. */

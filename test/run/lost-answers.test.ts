@@ -1,17 +1,19 @@
 import { describe, expect } from 'vitest';
-import { errorsReport, runReport } from '../../src/report/index.ts';
+import { errorsReport } from '../../src/report/index.ts';
 import { defineTool } from '../../src/sdk/index.ts';
-import {
-  existingRun,
-  reportSource,
-  resolveOperation,
-  resumeOptions,
-  type Workspace,
-} from '../../src/workspace/index.ts';
+import { existingRun, reportSource, resolveOperation, resumeOptions } from '../../src/workspace/index.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { rerun } from '../harness/rerun.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows } from '../harness/tools.ts';
-import { attempt, openTest, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import {
+  attempt,
+  creditsShown,
+  openTest,
+  retryFailed,
+  runPlay,
+  testFolder,
+  testWorkspace,
+} from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const ROWS = inputRows(16);
@@ -19,11 +21,6 @@ const KEYED = { idempotency: { header: 'Idempotency-Key' } };
 const order = (maxCredits: number) => ({ input: { rows: 200 }, maxCredits });
 
 const configOf = (config: object) => ({ 'callsheet.config.json': JSON.stringify(config) });
-
-async function shown(workspace: Workspace, runId: string) {
-  const { credits } = await runReport(reportSource(workspace), await existingRun(workspace, runId));
-  return credits;
-}
 
 /** A provider that does and charges all, and loses every third answer. */
 function losing(parts: object) {
@@ -43,7 +40,7 @@ describe('answers that are lost', () => {
       const { tool, charged } = losing(parts);
       const workspace = await testWorkspace({ tools: [tool] });
       const { code, run } = await runPlay(workspace, ROWS, order(40));
-      const { settled, unknown } = await shown(workspace, run.id);
+      const { settled, unknown } = await creditsShown(workspace, run.id);
       expect(code).toBe('OUT_OF_CREDITS');
       expect(charged()).toBeLessThanOrEqual(40);
       // With a key all of it is used: what is sent again is charged once.
@@ -60,11 +57,11 @@ describe('answers that are lost', () => {
     });
     const workspace = await testWorkspace({ tools: [tool] });
     const { run } = await runPlay(workspace, ROWS, { input: { rows: 20 } });
-    expect(await shown(workspace, run.id)).toMatchObject({ settled: 15, unknown: 5 });
+    expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 15, unknown: 5 });
     isLost = false;
     await resumeOptions(workspace, await existingRun(workspace, run.id), { retryFailed: true });
     await attempt(workspace, run.id);
-    expect(await shown(workspace, run.id)).toMatchObject({ settled: 20, unknown: 0 });
+    expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 20, unknown: 0 });
     expect(new Set(sent.map(({ operationKey }) => operationKey)).size).toBe(20);
   });
 
@@ -97,11 +94,11 @@ describe('answers that are lost', () => {
           const dir = testFolder(configOf(config));
           const workspace = await openTest(dir, { tools: [tool] });
           const { run } = await runPlay(workspace, ROWS, { input: { rows: 12 }, maxCredits });
-          expect(await shown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 12 });
+          expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 12 });
           isLost = false;
           // In a process that has not seen the provider fail.
           await retryFailed(await openTest(dir, { tools: [tool] }), run.id);
-          expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 0 });
+          expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 0 });
           expect(new Set([...single.sent, ...batched.sent].map(({ operationKey }) => operationKey)).size).toBe(
             isBatched ? 3 : 12,
           );
@@ -121,7 +118,7 @@ describe('answers that are lost', () => {
     isHealthy = true;
     const healed = await openTest(dir, { tools: [tool] });
     expect((await retryFailed(healed, run.id)).code).toBe('OUT_OF_CREDITS');
-    expect(await shown(healed, run.id)).toMatchObject({ settled: 8, unknown: 0 });
+    expect(await creditsShown(healed, run.id)).toMatchObject({ settled: 8, unknown: 0 });
     expect(sent.slice(48).map(({ input }) => input.n)).toEqual([40, 41, 42, 43, 44, 45, 46, 47]);
   });
 
@@ -138,18 +135,18 @@ describe('answers that are lost', () => {
       const { run } = await runPlay(workspace, ROWS, { input: { rows: 3 } });
       isLost = false;
       const again = await rerun(workspace, run, { failed: true });
-      expect(await shown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
+      expect(await creditsShown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
       for (const { id } of [run, again.run]) {
         const { inDoubt } = await errorsReport(reportSource(workspace), await existingRun(workspace, id));
         expect(inDoubt).toHaveLength(3);
         for (const { call } of inDoubt)
           await resolveOperation(workspace, await existingRun(workspace, id), { call, as: 'done', data: 7 });
       }
-      expect(await shown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 3 });
+      expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 0, unknown: 3 });
       await retryFailed(workspace, again.run.id);
-      expect(await shown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
+      expect(await creditsShown(workspace, again.run.id)).toMatchObject({ settled: 0, unknown: 0 });
       await retryFailed(workspace, run.id);
-      expect([sent.length, await shown(workspace, run.id)]).toMatchObject([3, { settled: 3, unknown: 0 }]);
+      expect([sent.length, await creditsShown(workspace, run.id)]).toMatchObject([3, { settled: 3, unknown: 0 }]);
     },
   );
 
@@ -167,7 +164,7 @@ describe('answers that are lost', () => {
         sent.length = 0;
         const workspace = await testWorkspace({ tools: [tool], files: configOf(config) });
         const { run, code } = await runPlay(workspace, ROWS, order(20));
-        expect([code, sent.length, await shown(workspace, run.id)]).toMatchObject([
+        expect([code, sent.length, await creditsShown(workspace, run.id)]).toMatchObject([
           'OUT_OF_CREDITS',
           20,
           { settled: 12, unknown: 8 },
@@ -180,7 +177,7 @@ describe('answers that are lost', () => {
           resolveOperation(workspace, await existingRun(workspace, run.id), { call, as, data: 1 });
         await say(one?.call, 'notDone');
         await say(two?.call, 'done');
-        expect(await shown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 7 });
+        expect(await creditsShown(workspace, run.id)).toMatchObject({ settled: 12, unknown: 7 });
         if ('creditsPerDay' in config) {
           // Anybody's at once.
           const other = await runPlay(workspace, ROWS.replaceAll('({ n })', '({ n: 1_000 + n })'), order(20));
@@ -189,7 +186,7 @@ describe('answers that are lost', () => {
         }
         expect((await retryFailed(workspace, run.id)).code).toBe('OUT_OF_CREDITS');
         // What was not done is, in its place or another's; what was done costs what it costs.
-        expect([sent.length, await shown(workspace, run.id)]).toMatchObject([21, { settled: 14, unknown: 6 }]);
+        expect([sent.length, await creditsShown(workspace, run.id)]).toMatchObject([21, { settled: 14, unknown: 6 }]);
       }
     },
   );
@@ -201,7 +198,7 @@ describe('answers that are lost', () => {
       });
       const workspace = await testWorkspace({ tools: [tool] });
       const { run } = await runPlay(workspace, ROWS, { input: { rows: 1 } });
-      expect([sent.length, await shown(workspace, run.id)]).toMatchObject([2, { settled: 0, unknown: 1 }]);
+      expect([sent.length, await creditsShown(workspace, run.id)]).toMatchObject([2, { settled: 0, unknown: 1 }]);
     }
   });
 
@@ -242,7 +239,7 @@ describe('answers that are lost', () => {
       const workspace = await testWorkspace({ tools: [tool] });
       // One at a time, so that it is known which of them go out.
       const { run } = await runPlay(workspace, ROWS, { input: { rows: 24 }, maxCredits: 16, concurrency: 1 });
-      const { settled, unknown } = await shown(workspace, run.id);
+      const { settled, unknown } = await creditsShown(workspace, run.id);
       expect({ settled, unknown, sent }).toEqual(used);
     });
 });

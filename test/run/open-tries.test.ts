@@ -1,24 +1,27 @@
 import { describe, expect } from 'vitest';
-import { runReport } from '../../src/report/index.ts';
 import { VirtualClock } from '../../src/scope/virtual-clock.ts';
 import type { Tool } from '../../src/sdk/index.ts';
 import { recordedTries, type Unit, type Write } from '../../src/store/index.ts';
-import { existingRun, reportSource, type Workspace } from '../../src/workspace/index.ts';
+import type { Workspace } from '../../src/workspace/index.ts';
 import { crash, crashingEngine, noonClock } from '../harness/crash.ts';
 import { diedInRates } from '../harness/rates.ts';
 import { batchedTool, chargedFor, countedTool, endsAs, inputRows, latch, until } from '../harness/tools.ts';
-import { attempt, openTest, type PlayOrder, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
+import {
+  attempt,
+  creditsShown,
+  openTest,
+  type PlayOrder,
+  queued,
+  retryFailed,
+  runPlay,
+  testFolder,
+} from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const ROWS = inputRows(8, "if (globalThis.callsheetEndsEarly) throw new Error('early');");
 const KEYED = { idempotency: { header: 'Idempotency-Key' } };
 const WRITE = { effect: 'write' } as const;
 const FRESH = ROWS.replaceAll('({ n })', '({ n: 1_000 + n })');
-
-async function shown(workspace: Workspace, runId: string) {
-  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, runId))).credits;
-  return { settled, unknown };
-}
 
 /** A provider that does and charges all at once; while it is `slow`, all answers from the tenth on are on their way. */
 function slowProvider(parts: object = {}) {
@@ -70,11 +73,11 @@ describe('calls that were out when their process was killed', () => {
     verifies('BUDGET-LEFT-1', how, async () => {
       const provider = slowProvider(parts);
       const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, { input: { rows: 30 } });
-      expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+      expect(await creditsShown(later, runId)).toEqual({ settled: 10, unknown: 8 });
       provider.answer();
       expect((await attempt(later, runId)).result).toBe(30);
       const { unknown, charged } = then;
-      expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown }, charged]);
+      expect([await creditsShown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown }, charged]);
     });
 
   for (const parts of [KEYED, {}])
@@ -84,15 +87,15 @@ describe('calls that were out when their process was killed', () => {
       const { dir, later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
       provider.answer();
       const other = await runPlay(later, ROWS, { input: { rows: 30 } });
-      expect(await shown(later, other.run.id)).toEqual({ settled: 20, unknown: 0 });
+      expect(await creditsShown(later, other.run.id)).toEqual({ settled: 20, unknown: 0 });
       expect((await attempt(later, runId)).result).toBe(30);
-      expect([await shown(later, runId), provider.charged()]).toEqual([{ settled: 10, unknown: 8 }, 38]);
+      expect([await creditsShown(later, runId), provider.charged()]).toEqual([{ settled: 10, unknown: 8 }, 38]);
       // Nothing is taken from the day, nor given back to it, that the runs do not tell of.
       const third = await runPlay(later, FRESH, { input: { rows: 100 } });
       expect([third.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 60]);
       const again = await openTest(dir, { tools: [provider.tool], clock: noonClock(7_200_000) });
       await retryFailed(again, runId);
-      expect(await shown(again, runId)).toEqual({ settled: 10, unknown: 8 });
+      expect(await creditsShown(again, runId)).toEqual({ settled: 10, unknown: 8 });
     });
 
   verifies('BUDGET-LEFT-1', 'count once where their answers, or their ends, are on disk', async () => {
@@ -126,7 +129,7 @@ describe('calls that were out when their process was killed', () => {
       const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
       provider.answer();
       expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
-      const { settled, unknown } = await shown(later, runId);
+      const { settled, unknown } = await creditsShown(later, runId);
       expect([provider.charged(), settled + unknown]).toEqual([limit, limit]);
       // What is lost is still spent for the attempt after that.
       const { code, outcome } = await attempt(later, runId);
@@ -144,12 +147,12 @@ describe('calls that were out when their process was killed', () => {
     });
     const order = { input: { rows: 100 }, maxCredits: 22 };
     const { later, runId } = await killed(tool, () => sent.length === 4, order);
-    expect(await shown(later, runId)).toEqual({ settled: 8, unknown: 8 });
+    expect(await creditsShown(later, runId)).toEqual({ settled: 8, unknown: 8 });
     isSlow = false;
     expect((await attempt(later, runId)).code).toBe('OUT_OF_CREDITS');
     const charged = new Map(sent.map(({ operationKey, inputs }) => [operationKey, inputs.length]));
     expect([...charged.values()].reduce((sum, size) => sum + size, 0)).toBe(22);
-    expect(await shown(later, runId)).toEqual({ settled: 22, unknown: 0 });
+    expect(await creditsShown(later, runId)).toEqual({ settled: 22, unknown: 0 });
   });
 
   verifies(
@@ -164,10 +167,10 @@ describe('calls that were out when their process was killed', () => {
         return inputs.map(({ n }) => n);
       });
       const { later, runId } = await killed(tool, () => sent.length === 2, { input: { rows: 8 } });
-      expect(await shown(later, runId)).toEqual({ settled: 0, unknown: 8 });
+      expect(await creditsShown(later, runId)).toEqual({ settled: 0, unknown: 8 });
       isSlow = false;
       await attempt(later, runId);
-      expect(await shown(later, runId)).toEqual({ settled: 7, unknown: 0 });
+      expect(await creditsShown(later, runId)).toEqual({ settled: 7, unknown: 0 });
     },
   );
 
@@ -182,11 +185,11 @@ describe('calls that were out when their process was killed', () => {
       const { later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
       provider.answer();
       const other = await runPlay(later, FRESH, { input: { rows: 100 } });
-      expect([other.code, (await shown(later, other.run.id)).settled]).toEqual(['OUT_OF_CREDITS', others]);
+      expect([other.code, (await creditsShown(later, other.run.id)).settled]).toEqual(['OUT_OF_CREDITS', others]);
       const resumed = await attempt(later, runId);
       // Rows of writes in doubt fail, without a credit.
       expect(resumed.code).toBe(own === 18 || parts === WRITE ? undefined : 'OUT_OF_CREDITS');
-      expect([(await shown(later, runId)).settled, provider.charged()]).toEqual([own, 30]);
+      expect([(await creditsShown(later, runId)).settled, provider.charged()]).toEqual([own, 30]);
     }
   });
 
@@ -198,7 +201,7 @@ describe('calls that were out when their process was killed', () => {
     const ended = await attempt(later, runId);
     Object.assign(globalThis, { callsheetEndsEarly: false });
     expect(ended.code).toBe('PLAY_THREW');
-    expect(await shown(later, runId)).toEqual({ settled: 10, unknown: 8 });
+    expect(await creditsShown(later, runId)).toEqual({ settled: 10, unknown: 8 });
     provider.answer();
     const other = await runPlay(later, FRESH, { input: { rows: 100 } });
     expect([other.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 30]);
@@ -221,11 +224,11 @@ describe('answers that were recorded and not settled when their process was kill
       diedInRates(now.paths.rates);
       expect(await now.store.calls.unsettledReceipts(run.no)).toHaveLength(8);
       const later = await openTest(dir, { tools: [tool], clock: noonClock(3_600_000) });
-      expect(await shown(later, run.id)).toEqual({ settled: 0, unknown: 8 });
+      expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 8 });
       // Held for their run, whoever asks first.
       if (asksFirst === 'another') await runPlay(later, FRESH, { input: { rows: 100 } });
       expect((await attempt(later, run.id)).result).toBe(8);
-      expect([await shown(later, run.id), sent.length]).toEqual([
+      expect([await creditsShown(later, run.id), sent.length]).toEqual([
         { settled: 8, unknown: 0 },
         asksFirst === 'another' ? 40 : 8,
       ]);
@@ -258,7 +261,7 @@ describe('answers that were journalled when their process was killed, and no lim
   verifies(['BUDGET-SETTLED-1', 'BUDGET-DAY-1'], 'count once for the day', async () => {
     const isEnd = ({ kind }: Write): boolean => kind === 'runState';
     const { sent, run, later } = await killedUntold({ input: { rows: 8 } }, isEnd, { creditsPerDay: 40 });
-    expect(await shown(later, run.id)).toEqual({ settled: 8, unknown: 0 });
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 8, unknown: 0 });
     const other = await runPlay(later, FRESH, { input: { rows: 20 } });
     expect([other.result, (await attempt(later, run.id)).result]).toEqual([20, 8]);
     const third = await runPlay(later, FRESH.replaceAll('1_000', '2_000'), { input: { rows: 100 } });
@@ -269,9 +272,9 @@ describe('answers that were journalled when their process was killed, and no lim
     let entries = 0;
     const order = { input: { rows: 60 }, maxCredits: 40 };
     const { sent, run, later } = await killedUntold(order, ({ kind }) => kind === 'call' && ++entries > 20);
-    expect((await shown(later, run.id)).settled).toBeGreaterThan(0);
+    expect((await creditsShown(later, run.id)).settled).toBeGreaterThan(0);
     expect((await attempt(later, run.id)).code).toBe('OUT_OF_CREDITS');
-    expect([chargedFor(sent, KEYED), await shown(later, run.id)]).toEqual([40, { settled: 40, unknown: 0 }]);
+    expect([chargedFor(sent, KEYED), await creditsShown(later, run.id)]).toEqual([40, { settled: 40, unknown: 0 }]);
   });
 });
 
@@ -285,7 +288,10 @@ describe('answers that cost less than they might have', () => {
       input: { rows: 7 },
       maxCredits: 10,
     });
-    expect([more.code, await shown(workspace, more.run.id)]).toEqual(['OUT_OF_CREDITS', { settled: 6, unknown: 0 }]);
+    expect([more.code, await creditsShown(workspace, more.run.id)]).toEqual([
+      'OUT_OF_CREDITS',
+      { settled: 6, unknown: 0 },
+    ]);
   });
 });
 
@@ -307,6 +313,6 @@ describe('a call whose answer is lost and whose next try is put off', () => {
     });
     while (!isOver) await clock.advance(500);
     expect([(await ended).result, sent.length]).toEqual([5, 6]);
-    expect(await shown(workspace, run.id)).toEqual({ settled: 5, unknown: 0 });
+    expect(await creditsShown(workspace, run.id)).toEqual({ settled: 5, unknown: 0 });
   });
 });

@@ -5,7 +5,9 @@ import { createRateState, type GateState, type Governor, type Permit } from '../
 import {
   accountWith,
   answered,
+  ask,
   deferredFor,
+  dispatch,
   governorOn,
   requestTo,
 } from '../../src/governor/simulation.test-support.ts';
@@ -31,23 +33,11 @@ function processOn(dir: string, clock: Clock, session: string, gates: Partial<Ga
   return governorOn(clock, { rateState, placeState, gateState, asker: session });
 }
 
-type Asked = { permit?: Permit; error?: unknown };
-
-function ask(governor: Governor, request = requestTo(accountWith({}))): Asked {
-  const asked: Asked = {};
-  Promise.resolve()
-    .then(() => governor.permit(request))
-    .then(
-      (permit) => void Object.assign(asked, { permit }),
-      (error) => void Object.assign(asked, { error }),
-    );
-  return asked;
-}
+const ANY = requestTo(accountWith({}));
 
 /** A call that is answered, or refused for so long. */
 async function call(governor: Governor, limits: ProviderLimits = {}, waitMs?: number): Promise<void> {
-  const permit = await governor.permit(requestTo(accountWith(limits)));
-  permit.dispatched();
+  const permit = await dispatch(governor, requestTo(accountWith(limits)));
   permit.settle(waitMs === undefined ? answered : deferredFor(waitMs));
 }
 
@@ -86,7 +76,7 @@ describe('a time that a provider has named', () => {
     late.dispatched();
     first.settle(deferredFor(5_000));
     await clock.advance(20);
-    const waits = ask(two);
+    const waits = ask(two, ANY);
     await clock.advance(980);
     late.settle(deferredFor(9_000));
     await clock.advance(8_990);
@@ -104,7 +94,7 @@ describe('a time that a provider has named', () => {
     permit.dispatched();
     permit.settle(deferredFor());
     await clock.advance(50);
-    const asked = [ask(two), ask(two, requestTo(other))];
+    const asked = [ask(two, ANY), ask(two, requestTo(other))];
     await clock.advance(1);
     expect(asked.map((of) => of.permit !== undefined)).toEqual([false, true]);
   });
@@ -137,7 +127,7 @@ describe('a time that a provider has named', () => {
     const states = [{ closing: throws }, { closing: () => Promise.reject(broken) }];
     for (const [index, state] of states.entries()) {
       const governor = processOn(dir, clock, `${index}`, state);
-      const asked = ask(governor);
+      const asked = ask(governor, ANY);
       await clock.advance(1);
       expect(asked.permit).toBeDefined();
     }
@@ -147,7 +137,7 @@ describe('a time that a provider has named', () => {
     const [dir, clock] = [testFolder(), new VirtualClock()];
     await call(processOn(dir, clock, 'one'), {}, 20_000);
     await clock.advance(5_000);
-    const asked = ask(processOn(dir, clock, 'two'));
+    const asked = ask(processOn(dir, clock, 'two'), ANY);
     await clock.advance(14_990);
     expect(asked.permit).toBeUndefined();
     await clock.advance(20);
@@ -159,7 +149,7 @@ describe('a time that a provider has named', () => {
     const retryAt = new Date(clock.now() + HOUR).toISOString();
     await call(processOn(dir, clock, 'one'), {}, HOUR);
     await clock.advance(10_000);
-    const asked = ask(processOn(dir, clock, 'two'));
+    const asked = ask(processOn(dir, clock, 'two'), ANY);
     await clock.advance(1);
     expect(asked.error).toMatchObject({ code: 'PROVIDER_EXHAUSTED', retryAt });
   });
@@ -169,11 +159,11 @@ describe('a time that a provider has named', () => {
     const retryAt = new Date(clock.now() + HOUR).toISOString();
     await call(processOn(dir, clock, 'one'), {}, 1e6 * HOUR);
     await clock.advance(20);
-    const asked = ask(processOn(dir, clock, 'two'));
+    const asked = ask(processOn(dir, clock, 'two'), ANY);
     await clock.advance(1);
     expect(asked.error).toMatchObject({ code: 'PROVIDER_EXHAUSTED', retryAt });
     await clock.advance(HOUR);
-    const next = ask(processOn(dir, clock, 'three'));
+    const next = ask(processOn(dir, clock, 'three'), ANY);
     await clock.advance(1);
     expect(next.permit).toBeDefined();
   });
@@ -182,7 +172,7 @@ describe('a time that a provider has named', () => {
     const [dir, clock] = [testFolder(), new VirtualClock()];
     const at = clock.now() + HOUR;
     const governor = processOn(dir, clock, 'one', { closing: () => ({ at, until: at + 20_000 }) });
-    const asked = ask(governor);
+    const asked = ask(governor, ANY);
     await clock.advance(19_990);
     expect(asked.permit).toBeUndefined();
     await clock.advance(20);

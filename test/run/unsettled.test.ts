@@ -7,7 +7,16 @@ import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { countedTool } from '../harness/tools.ts';
-import { attempt, openTest, queued, retryFailed, runPlay, testFolder, testWorkspace } from '../harness/workspace.ts';
+import {
+  attempt,
+  creditsShown,
+  openTest,
+  queued,
+  retryFailed,
+  runPlay,
+  testFolder,
+  testWorkspace,
+} from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
 const FIND = `async (ctx) => (await ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n: 1 } })).data`;
@@ -16,11 +25,6 @@ const SEND_ROW = `async (ctx) => {
   const rows = await ctx.dataset('rows', [{ n: 1 }]).withColumn('sent', async (row, ctx) => (${SEND})(ctx)).run({ key: 'n' });
   return (await rows.materialize())[0]?.sent ?? null;
 }`;
-
-async function creditsOf(workspace: Workspace, id: string) {
-  const { settled, unknown } = (await runReport(reportSource(workspace), await existingRun(workspace, id))).credits;
-  return { settled, unknown };
-}
 
 async function errorsOf(workspace: Workspace, id: string) {
   const { inDoubt, answeredLate } = await errorsReport(reportSource(workspace), await existingRun(workspace, id));
@@ -46,17 +50,17 @@ describe('credits that a run has spent and not settled', () => {
       const run = await queued(now, FIND);
       await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.find');
       // As far as anybody can tell, somebody works on it.
-      expect(await creditsOf(now, run.id)).toEqual({ settled: 0, unknown: 0 });
+      expect(await creditsShown(now, run.id)).toEqual({ settled: 0, unknown: 0 });
       const later = await openTest(dir, { tools, clock: laterClock() });
-      expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+      expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 3 });
       if (ends === 'resume') {
         expect((await attempt(later, run.id)).result).toBe('found');
-        expect(await creditsOf(later, run.id)).toEqual({ settled: 2, unknown: 0 });
+        expect(await creditsShown(later, run.id)).toEqual({ settled: 2, unknown: 0 });
       } else {
         expect(await later.engine.cancel(run.id)).toBe('cancelled');
-        expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+        expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 3 });
         // What they may have cost is on record, though their tool is gone.
-        expect(await creditsOf(await openTest(dir, { clock: laterClock() }), run.id)).toEqual({
+        expect(await creditsShown(await openTest(dir, { clock: laterClock() }), run.id)).toEqual({
           settled: 0,
           unknown: 3,
         });
@@ -71,9 +75,9 @@ describe('credits that a run has spent and not settled', () => {
     const run = await queued(now, FIND);
     await crash(now, run.id, (write) => write.kind === 'call');
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 3 });
     await attempt(later, run.id);
-    expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 3, unknown: 0 });
   });
 });
 
@@ -85,20 +89,20 @@ describe('an answer that costs more than the declared max', () => {
     const now = await openTest(dir, { tools: [dear(3)] });
     const { run, code } = await runPlay(now, FIND);
     expect(code).toBe('TOOL_CONTRACT');
-    expect(await creditsOf(now, run.id)).toEqual({ settled: 0, unknown: 4 });
+    expect(await creditsShown(now, run.id)).toEqual({ settled: 0, unknown: 4 });
     const { unknown } = await whyRun(reportSource(now), await existingRun(now, run.id), { limit: 10 });
     expect(unknown).toMatchObject({ credits: 4, calls: [{ tool: 'acme.find', credits: 4, why: 'not_settled' }] });
     await now.close();
     const later = await openTest(dir, { tools: [dear(5)] });
     await attempt(later, run.id);
-    expect(await creditsOf(later, run.id)).toEqual({ settled: 4, unknown: 0 });
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 4, unknown: 0 });
   });
 
   verifies('BUDGET-ABOVE-MAX-1', 'is charged at its own price where the run goes on', async () => {
     const config = `import { defineConfig } from 'callsheet'; export default defineConfig({ continueOnContractError: true });`;
     const workspace = await testWorkspace({ tools: [dear(3)], files: { 'callsheet.config.ts': config } });
     const { run } = await runPlay(workspace, FIND);
-    expect(await creditsOf(workspace, run.id)).toEqual({ settled: 4, unknown: 0 });
+    expect(await creditsShown(workspace, run.id)).toEqual({ settled: 4, unknown: 0 });
   });
 });
 
@@ -116,7 +120,7 @@ describe('credits that nobody knows of once rates.db is lost', () => {
       const later = await openTest(dir, { tools, clock: laterClock() });
       const { rates } = later.paths;
       for (const file of [rates, `${rates}-wal`, `${rates}-shm`]) rmSync(file, { force: true });
-      expect(await creditsOf(later, run.id)).toEqual({ settled: 0, unknown: 3 });
+      expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 3 });
     });
 });
 
@@ -158,6 +162,6 @@ describe('a write whose answer came late', () => {
       });
       expect([(await retryFailed(later, run.id)).result, sent.length]).toEqual([{ got: { to: 'ada' } }, 1]);
       expect(await errorsOf(later, run.id)).toEqual({ inDoubt: [], answeredLate: [] });
-      expect(await creditsOf(later, run.id)).toEqual({ settled: 3, unknown: 0 });
+      expect(await creditsShown(later, run.id)).toEqual({ settled: 3, unknown: 0 });
     });
 });
