@@ -292,6 +292,10 @@ export const REQUIREMENTS = {
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle; who can ask another one meanwhile does so at once.',
   'BREAKER-PROVIDER-2':
     'An outage fails no row that has no other provider to ask, unless it lasts longer than providerMaxWait: its call waits.',
+  'BREAKER-PROVIDER-3':
+    'A provider that was reached and is no more fails as one that answers with errors does; one that was never reached is not waited for.',
+  'RETRY-BUDGET-3':
+    'While a provider fails its calls draw on no retries of the run: an outage fails no row for how many were out when it began.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
   'BUDGET-TREE-2': 'Whichever run of a tree is resumed with more credits raises the limit of the tree.',
   'PACE-GAP-1':
@@ -317,6 +321,8 @@ export const REQUIREMENTS = {
     'What was out when its process died is shown as unknown, until it has gone out again under its key; without one it stays so.',
   'BUDGET-LEFT-2':
     'What was out when its process died is held for the very call under its key, else spent: by the run, its tree and the day.',
+  'BUDGET-LEFT-4':
+    'What is held for a call is handed over to what goes out under the very key that it was lost under; beside any other it stays spent.',
   'BUDGET-LEFT-3':
     'A paid call is put on record in the turn in which it has its slot; it waits neither for a later one nor for the lock of another process.',
   'BUDGET-RESERVE-1': 'A call reserves its highest cost before it goes out and settles at the real one.',

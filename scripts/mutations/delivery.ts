@@ -41,7 +41,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['INTENT-1'],
     file: 'call/deliver.ts',
-    from: 'const intended = carrier.announce(run, cargo, so);',
+    from: 'const intended = how.carrier.announce(run, cargo, how.so);',
     to: 'const intended = undefined as Promise<void> | undefined;',
     why: 'a message that was out at the kill is sent a second time',
   },
@@ -118,7 +118,7 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['RETRY-BUDGET-1'],
     file: 'call/deliver.ts',
-    from: 'if (decision.draws && !run.retries.take()) return delivered;',
+    from: 'if (draws && !run.retries.take()) return delivered;',
     to: '',
     why: 'a provider that is down is asked five times for each of 100,000 rows',
   },

@@ -118,14 +118,14 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'call/deliver.ts',
-    from: 'const tracked = run.tries.track(granted, () => carrier.paidCalls(cargo), how.reserved);',
-    to: 'const tracked = how.reserved ? run.tries.track(granted, carrier.paidCalls(cargo), how.reserved) : undefined;',
+    from: 'const tracked = run.tries.track(granted, outgoing, how.reserved);',
+    to: 'const tracked = how.reserved ? run.tries.track(granted, outgoing, how.reserved) : undefined;',
     why: 'a kill takes all trace of what the provider may have charged',
   },
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'call/open-tries.ts',
-    from: '(isKeyed && end === undefined)',
+    from: '(operationKey !== undefined && end === undefined)',
     to: '(end === undefined)',
     why: 'what may be charged twice is counted once',
   },
@@ -139,7 +139,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-2'],
     file: 'call/open-tries.ts',
-    from: 'if (held.length > 0 && held.length === callIds.length) return together(held);',
+    from: 'if (areSame) return together(held.map(({ lost }) => lost));',
     to: '',
     why: 'what goes out again under its key needs its credits twice',
   },

@@ -43,10 +43,9 @@ async function acquireJob(run: CallRun, question: Question, job: Job): Promise<F
     if (reading.status !== 'pending') return { ...found, reading };
   }
   // What may be shared goes on under its claim (buy), so that two rows do not both pay for one job.
-  const going = question.shared ? undefined : await ongoingJob({ run, question, job });
-  if (going === undefined) return bought(run, question);
-  begun(run, question);
-  return endJob({ run, question, job }, going);
+  const asked = { run, question, job };
+  const going = question.shared ? undefined : await ongoingJob(asked, () => begun(run, question));
+  return going === undefined ? bought(run, question) : endJob(asked, going);
 }
 
 /** Whatever a call gets for which nothing of its own is paid. */

@@ -24,7 +24,7 @@ export async function buy(run: CallRun, question: Question, before = begun(run, 
   const job = question.tool.definition.async;
   if (job !== undefined) {
     const asked = { run, question, job };
-    return endJob(asked, (await ongoingJob(asked)) ?? (await startJob(asked, before)));
+    return endJob(asked, (await ongoingJob(asked, () => before)) ?? (await startJob(asked, before)));
   }
   const isBatched = batchOf(question.tool) !== undefined;
   const bought = await (isBatched ? buyInBatch(run, question, before) : deliver(run, question, before));

@@ -7,7 +7,7 @@ import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
 import { mayBeCharged, takenOver } from './lost-try.ts';
-import type { LostTry } from './open-tries.ts';
+import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
@@ -20,12 +20,14 @@ export type Bought =
       readonly permit: Permit;
       readonly durationMs: number;
       readonly tries: number;
+      /** How often the provider has definitely refused it. */
+      readonly refusals: number;
     }
   | {
       readonly answered: false;
       readonly failure: Failure;
       readonly tries: number;
-      /** How often the provider has definitely refused it, this time included. */
+      /** This time included. */
       readonly refusals: number;
       readonly unsure: Unsure;
       readonly durationMs: number;
@@ -92,8 +94,8 @@ export function paidCalls(
   tool: CatalogueTool,
   calls: readonly Pick<OpenTry, 'callId' | 'place'>[],
 ): readonly OpenTry[] {
-  const { id, maxCredits: credits, sendsIdempotencyKey: isKeyed } = tool;
-  return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, tool: id, credits, isKeyed }));
+  const { id, maxCredits: credits } = tool;
+  return credits === 0 ? [] : calls.map(({ callId, place }) => ({ callId, place, tool: id, credits }));
 }
 
 /** How far cargo has come before it is delivered. */
@@ -115,29 +117,25 @@ export function deliveryBy<Of extends Cargo>(
     let so = before;
     let isFirst = true;
     // Of a try that may have been charged: what is sent again under its key is charged once.
-    let lost = takeHeld(run, () => carrier.paidCalls(cargo), given);
+    const outgoing = outgoingOf(run, cargo, { carrier, refusals: () => (so === undefined ? 0 : so.refusals) });
+    let lost = takeHeld(run, outgoing, given);
     const unsure: Unsure = lost !== undefined || carrier.isUnsure(cargo);
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
-      const hold = (held: LostTry): void => run.tries.hold(carrier.paidCalls(cargo), held);
+      const hold = (held: LostTry): void => run.tries.hold(outgoing, held);
       const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, hold);
       const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
-      const tracked = run.tries.track(granted, () => carrier.paidCalls(cargo), how.reserved);
+      const tracked = run.tries.track(granted, outgoing, how.reserved);
       const permit = tracked ?? granted;
       if (isFirst) run.retries.called();
       isFirst = false;
       run.timed(tool.id, 'queue', permit.waitedMs - permit.pacedMs);
       run.timed(tool.id, 'pace', permit.pacedMs);
       const refusals = so === undefined ? 0 : so.refusals;
-      const intended = carrier.announce(run, cargo, so);
-      const announced = tracked === undefined ? intended : tracked.announced(intended);
-      if (announced !== undefined)
-        await heldFor(run, permit, {
-          announced,
-          retract: intended === undefined ? undefined : () => retract(run, cargo, { carrier, so }),
-        });
+      const announced = onRecord(run, cargo, { carrier, so, permit, tracked });
+      if (announced !== undefined) await announced;
       const secretChanges = run.rereads.changes;
       const sentAt = clock.monotonic();
       const delivered = await transport.send({
@@ -154,7 +152,8 @@ export function deliveryBy<Of extends Cargo>(
       run.timed(tool.id, 'provider', latencyMs);
       if (delivered.ending === 'answered') {
         permit.settle({ ending: 'answered', credits: 'later', latencyMs });
-        return { answered: true, raw: delivered.raw, permit, durationMs, tries: so === undefined ? 1 : so.sent + 1 };
+        const tries = so === undefined ? 1 : so.sent + 1;
+        return { answered: true, raw: delivered.raw, permit, durationMs, tries, refusals };
       }
       so ??= { ...triesAfter({ tries: 0, refusals: 0 }), unsure };
       const tried = { carrier, so, delivered, secretChanges, permit, latencyMs, reserved: how.reserved };
@@ -165,9 +164,45 @@ export function deliveryBy<Of extends Cargo>(
   };
 }
 
-/** What these calls hold of an earlier try; a permit that is granted already was for credits of its own then. */
-function takeHeld(run: CallRun, calls: () => readonly OpenTry[], granted: Permit | undefined): LostTry | undefined {
-  const held = run.tries.takeHeld(calls);
+function outgoingOf<Of extends Cargo>(
+  run: CallRun,
+  cargo: Of,
+  { carrier, refusals }: { readonly carrier: Carrier<Of>; readonly refusals: () => number },
+): Outgoing {
+  const isKeyed = cargo.tool.sendsIdempotencyKey;
+  return {
+    calls: () => carrier.paidCalls(cargo),
+    operationKey: () => (isKeyed ? carrier.operationKey(run, cargo, refusals()) : undefined),
+  };
+}
+
+/** Resolves when all is on record that has to be before it goes out; undefined where nothing has. */
+function onRecord<Of extends Cargo>(
+  run: CallRun,
+  cargo: Of,
+  {
+    permit,
+    tracked,
+    ...how
+  }: {
+    readonly carrier: Carrier<Of>;
+    readonly so: Tries | undefined;
+    readonly permit: Permit;
+    readonly tracked: TrackedPermit | undefined;
+  },
+): Promise<void> | undefined {
+  const intended = how.carrier.announce(run, cargo, how.so);
+  const announced = tracked === undefined ? intended : tracked.announced(intended);
+  if (announced === undefined) return undefined;
+  return heldFor(run, permit, {
+    announced,
+    retract: intended === undefined ? undefined : () => retract(run, cargo, how),
+  });
+}
+
+/** What it holds of an earlier try; a permit that is granted already was for credits of its own then. */
+function takeHeld(run: CallRun, outgoing: Outgoing, granted: Permit | undefined): LostTry | undefined {
+  const held = run.tries.takeHeld(outgoing);
   if (held !== undefined) granted?.release();
   return held;
 }
@@ -181,7 +216,8 @@ async function unanswered<Of extends Cargo>(
   const { ending, headers } = tried.delivered;
   // A try that was refused says nothing of the one before it.
   const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
-  permit.settle({ ending, credits: mayCost ? 'later' : 0, headers, latencyMs });
+  const isOurs = tried.delivered.error !== undefined;
+  permit.settle({ ending, isOurs, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
     const failure = await failedTry(run, cargo, tried);
@@ -271,7 +307,9 @@ export async function failedTry<Of extends Cargo>(
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries: tool.maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
-  if (decision.draws && !run.retries.take()) return delivered;
+  // While a provider fails its calls go out one by one: that is no way to multiply them.
+  const draws = decision.draws && !run.process.governor.isFailing(tool.account);
+  if (draws && !run.retries.take()) return delivered;
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;

@@ -32,14 +32,21 @@ interface Asked {
   readonly job: Job;
 }
 
-/** The job that this very call has started, in this attempt or in one that died. */
-export async function ongoingJob(asked: Asked): Promise<StartedJob | undefined> {
+/**
+ * The job that this very call has started, in this attempt or in one that died.
+ *
+ * @param before how far the dead one had come with it
+ */
+export async function ongoingJob(
+  asked: Asked,
+  before: () => OperationRecord | undefined,
+): Promise<StartedJob | undefined> {
   const { run, question } = asked;
   const open = run.openJobs.ofCall(question.callId);
   if (open !== undefined) return open;
   const paid = run.journal.takeUnsettled(question.callId, jobStartTool(question.tool, asked.job).id);
   const answer = paid === undefined ? undefined : await run.process.lookup.hydrate(paid.receipt);
-  return answer === undefined ? undefined : startedOf(asked, answer, paid?.owed);
+  return answer === undefined ? undefined : startedOf(asked, answer, { ...before(), bill: paid?.owed });
 }
 
 /**
@@ -53,7 +60,7 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
   const known = start.shared
     ? await run.process.lookup.byKey({ key: start.receiptKey, notBefore: undefined })
     : undefined;
-  if (known !== undefined) return run.openJobs.ofReceipt(known.receiptId) ?? startedOf(asked, known);
+  if (known !== undefined) return run.openJobs.ofReceipt(known.receiptId) ?? startedOf(asked, known, before);
   const bought = await deliver(run, start, before);
   if (!bought.answered) throw new NotAnswered(bought.failure, { ...bought, source: 'live' });
   const write = receiptWrite(run, start, bought);
@@ -61,7 +68,7 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
     bought.permit.leave();
     throw error;
   });
-  return startedOf(asked, boughtAnswer(write, bought.raw), bought.permit);
+  return startedOf(asked, boughtAnswer(write, bought.raw), { bill: bought.permit, refusals: bought.refusals });
 }
 
 /**
@@ -114,11 +121,15 @@ function startQuestion({ run, question, job }: Asked): Question {
   };
 }
 
-function startedOf({ run, question, job }: Asked, answer: Answer, bill?: StartedJob['bill']): StartedJob {
+function startedOf(
+  { run, question, job }: Asked,
+  answer: Answer,
+  { bill, refusals = 0 }: Partial<Pick<StartedJob, 'bill' | 'refusals'>> = {},
+): StartedJob {
   const owing = bill === undefined ? undefined : run.openJobs.owing(bill);
   try {
     const { receiptId, at } = answer;
-    return { handle: handleOf(question, job, rawOf(answer)), receiptId, at, bill: owing };
+    return { handle: handleOf(question, job, rawOf(answer)), receiptId, at, refusals, bill: owing };
   } catch (error) {
     owing?.leave();
     throw error;
@@ -153,10 +164,10 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
     if (isGone) {
       await run.process.committer.commit([forget]);
       started.bill?.charge('unknown');
-      run.tries.keyIsUsed(question.callId);
     }
     // What was refused otherwise is the look, and says nothing of the job.
-    throw new NotAnswered(polled.failure, { ...polled, refusals: isGone ? polled.refusals : 0, source: 'live' });
+    const refusals = isGone ? started.refusals + 1 : 0;
+    throw new NotAnswered(polled.failure, { ...polled, refusals, source: 'live' });
   }
   const bill = started.bill ?? run.openJobs.owing(polled.permit);
   if (started.bill !== undefined) polled.permit.charge(0);

@@ -7,6 +7,8 @@ export interface StartedJob {
   readonly receiptId: number;
   /** When its start was answered (ms). */
   readonly at: number;
+  /** How often its start had been refused by this run before. */
+  readonly refusals: number;
   /** What it has reserved; undefined of another run's until it was polled by this one. */
   readonly bill: Bill | undefined;
 }

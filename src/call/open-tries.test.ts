@@ -3,9 +3,14 @@ import { verifies } from '../../test/requirements.ts';
 import { createBudget, type Permit } from '../governor/index.ts';
 import { VirtualClock } from '../scope/index.ts';
 import type { LeftTry, TryLog } from '../store/index.ts';
-import { OpenTries } from './open-tries.ts';
+import { OpenTries, type Outgoing } from './open-tries.ts';
 
-const CALL = { place: { datasetNo: 0, ordinal: 0 }, tool: 'acme.find', credits: 1, isKeyed: true };
+const CALL = { place: { datasetNo: 0, ordinal: 0 }, tool: 'acme.find', credits: 1 };
+
+const outgoing = (callId: string, key?: string): Outgoing => ({
+  calls: () => [{ ...CALL, callId }],
+  operationKey: () => key,
+});
 
 /** What a log of tries is told. */
 function told(left: readonly LeftTry[] = []) {
@@ -32,7 +37,7 @@ verifies(
       ['first', false],
       ['second', true],
     ] as const) {
-      const tracked = tries.track(permit, () => [{ ...CALL, callId }], isReserved);
+      const tracked = tries.track(permit, outgoing(callId), isReserved);
       await tracked?.announced(undefined);
       tracked?.release();
     }
@@ -44,7 +49,7 @@ describe('what a call holds that nobody makes again for a while', () => {
   async function writtenOff() {
     const clock = new VirtualClock();
     const budget = createBudget({ limit: 10, unknown: 6, clock });
-    const left = { ...CALL, callId: 'a', credits: 0, lost: 6, isOfDay: true };
+    const left = { ...CALL, callId: 'a', operationKey: 'key', credits: 0, lost: 6, lostBefore: 0, isOfDay: true };
     const { tries, said } = told([left]);
     await tries.open(budget, async () => new Map());
     expect(budget.snapshot()).toMatchObject({ reserved: 6, settled: 0, unknown: 0 });
@@ -65,7 +70,7 @@ describe('what a call holds that nobody makes again for a while', () => {
 
   verifies('BUDGET-OWED-1', 'is taken up all the same by a call that comes late', async () => {
     const { budget, tries, said } = await writtenOff();
-    tries.takeHeld(() => [{ ...CALL, callId: 'a' }])?.handOver();
+    tries.takeHeld(outgoing('a', 'key'))?.handOver();
     expect([said.at(-1), budget.snapshot()]).toMatchObject(['a again', { reserved: 6, unknown: 0 }]);
   });
 });

@@ -1,5 +1,5 @@
 import type { Budget, Owed, Permit, PermitOutcome } from '../governor/index.ts';
-import type { Place } from '../scope/index.ts';
+import { type Place, roundedCredits } from '../scope/index.ts';
 import type { LeftTry, OpenTry, RecordedTry, TakenAs, TryLog } from '../store/index.ts';
 import type { Unsure } from './tries.ts';
 
@@ -8,6 +8,20 @@ export interface Bill {
   charge(credits: number | 'unknown'): void;
   /** The attempt ends before it is known: whoever goes on finds it as it is. */
   leave(): void;
+}
+
+/** Tries that go out as one operation. */
+export interface Outgoing {
+  /** Asked again where some of them may have left before they go out. */
+  readonly calls: () => readonly OpenTry[];
+  /** Under which key; undefined for a tool that sends none. */
+  readonly operationKey: () => string | undefined;
+}
+
+/** What is held for the operation of this key. */
+interface Held {
+  readonly operationKey: string | undefined;
+  readonly lost: LostTry;
 }
 
 /** The credits of a try that may have been charged: the next one under its key takes them over, or they count as spent. */
@@ -30,14 +44,14 @@ export interface TriedRun {
  * Invariants
  *  1. A paid call that goes out is on record before, and until what it has cost is settled or nobody will ever know.
  *  2. What a dead attempt had out without a key is lost; with one it is held for the very call, as is what it has lost, where
- *     the call is made again.
+ *     the call is made again. It is handed over to what goes out under that very key, and to nothing else.
  *  3. What is held is given out once. What nobody has asked for when the attempt ends is left as it was.
  */
 export class OpenTries {
   readonly #log: TryLog | undefined;
   readonly #run: TriedRun;
-  /** For the next try under their keys. */
-  readonly #held = new Map<string, LostTry>();
+  /** For the next try under their keys, by the call. */
+  readonly #held = new Map<string, Held>();
   /** Where the calls are that had something out when the attempt began, by dataset. */
   readonly #rows = new Map<number, number[]>();
   /** What was answered, and what is not sent again before somebody says that it was not done. */
@@ -64,13 +78,12 @@ export class OpenTries {
     const left = await this.#log.ofRun(this.#run.id);
     const known = await recorded(left);
     const how = new Map<string, TakenAs>();
-    for (const { callId, place, credits, lost, isKeyed, isOfDay } of left) {
+    for (const { callId, place, operationKey, credits, lost, lostBefore, isOfDay } of left) {
       const record = known.get(callId);
-      const end = record?.end;
-      const so = end === 'ended' ? 'known' : end === 'answered' || (isKeyed && end === undefined) ? 'out' : 'lost';
+      const so = takenAs(record?.end, operationKey);
       if (credits > 0 || so === 'out') how.set(callId, so);
       const owe = (wasLost?: () => void): Owed =>
-        credits > 0 ? budget.owe(credits, wasLost) : budget.lost(lost, isOfDay, wasLost);
+        credits > 0 ? budget.owe(credits, wasLost) : budget.lost(roundedCredits(lost - lostBefore), isOfDay, wasLost);
       if (record?.end === 'ended') {
         // No limit has counted what its journal says; what was lost besides stays so.
         if (credits > 0) owe().settle(record.credits);
@@ -80,7 +93,8 @@ export class OpenTries {
       owed?.settle('unknown');
       if (so === 'out') this.#holds(place);
       const bill = this.#bill(callId, so === 'lost' ? so : 'out', (wasLost) => owed ?? held(owe(wasLost)));
-      (so === 'out' && end !== 'answered' ? this.#held : this.#owed).set(callId, bill);
+      if (so === 'out' && record?.end !== 'answered') this.#held.set(callId, { operationKey, lost: bill });
+      else this.#owed.set(callId, bill);
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
   }
@@ -92,7 +106,7 @@ export class OpenTries {
 
   /** What this call may have cost in an earlier attempt, now that it is known: given out once. */
   billOf(callId: string): Bill | undefined {
-    const bill = this.#owed.get(callId) ?? this.#held.get(callId);
+    const bill = this.#owed.get(callId) ?? this.#held.get(callId)?.lost;
     this.#owed.delete(callId);
     this.#held.delete(callId);
     return bill;
@@ -103,28 +117,26 @@ export class OpenTries {
     return this.#held.size > 0 && calls().some(({ callId }) => this.#held.has(callId));
   }
 
-  /** What these calls hold of an earlier try, all of them together; undefined where one of them holds nothing. */
-  takeHeld(calls: () => readonly OpenTry[]): LostTry | undefined {
+  /** What these tries hold of earlier ones under their key, all of them together; undefined where one of them holds nothing. */
+  takeHeld({ calls, operationKey }: Outgoing): LostTry | undefined {
     if (this.#held.size === 0) return undefined;
     const callIds = calls().map(({ callId }) => callId);
     const held = callIds.flatMap((callId) => this.#held.get(callId) ?? []);
+    if (held.length === 0) return undefined;
     for (const callId of callIds) this.#held.delete(callId);
-    if (held.length > 0 && held.length === callIds.length) return together(held);
-    // They go out with others now, which is another operation.
-    for (const one of held) one.charge('unknown');
+    const key = operationKey();
+    const areSame = held.length === callIds.length && held.every((one) => one.operationKey === key);
+    if (areSame) return together(held.map(({ lost }) => lost));
+    // What goes out now is another operation, and charged besides.
+    for (const { lost } of held) lost.charge('unknown');
     return undefined;
   }
 
   /** The call was put off after a try that may have been charged, and goes on later in this attempt. */
-  hold(calls: readonly OpenTry[], lost: LostTry): void {
-    const [first, second] = calls;
+  hold({ calls, operationKey }: Outgoing, lost: LostTry): void {
+    const [first, second] = calls();
     if (first === undefined || second !== undefined) lost.charge('unknown');
-    else this.#held.set(first.callId, lost);
-  }
-
-  /** What this call has lost is not handed over to its next try, which goes out under another key. */
-  keyIsUsed(callId: string): void {
-    this.#log?.keyIsUsed(this.#run.id, callId);
+    else this.#held.set(first.callId, { operationKey: operationKey(), lost });
   }
 
   /** An operation is on record for another try, under this key. */
@@ -140,10 +152,9 @@ export class OpenTries {
   /**
    * The permit of tries that go out now: what becomes of it is also on record. Undefined where nothing need be.
    *
-   * @param calls asked again where some of them may have left before they go out
    * @param isReserved true where its credits come from a try before it, which may have been charged
    */
-  track(permit: Permit, calls: () => readonly OpenTry[], isReserved: boolean): TrackedPermit | undefined {
+  track(permit: Permit, { calls, operationKey }: Outgoing, isReserved: boolean): TrackedPermit | undefined {
     const log = this.#log;
     const paidOf = (tries: readonly OpenTry[]): readonly OpenTry[] => tries.filter(({ credits }) => credits > 0);
     let paid = paidOf(calls());
@@ -155,7 +166,7 @@ export class OpenTries {
       reduced: () => {
         paid = paidOf(calls());
       },
-      sent: () => log.sent(this.#run, paid),
+      sent: () => log.sent(this.#run, paid, operationKey()),
       ended: (how) => void log.ended(id, callIds(), how),
       left: () => log.leave(id, callIds()),
     });
@@ -199,7 +210,8 @@ export class OpenTries {
 
   /** The attempt ends. */
   close(): void {
-    for (const left of [...this.#held.values(), ...this.#owed.values()]) left.leave();
+    for (const { lost } of this.#held.values()) lost.leave();
+    for (const owed of this.#owed.values()) owed.leave();
     this.#held.clear();
     this.#owed.clear();
   }
@@ -248,6 +260,12 @@ export class OpenTries {
       leave: () => this.#log?.leave(id, [callId]),
     };
   }
+}
+
+/** What becomes of what a dead attempt has left of a call with this record. */
+function takenAs(end: RecordedTry['end'] | undefined, operationKey: string | undefined): TakenAs {
+  if (end === 'ended') return 'known';
+  return end === 'answered' || (operationKey !== undefined && end === undefined) ? 'out' : 'lost';
 }
 
 function held(owed: Owed): Owed {

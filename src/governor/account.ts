@@ -10,7 +10,7 @@ import {
   type PermitOutcome,
   type PermitRequest,
 } from './permit.ts';
-import { ProviderBreaker } from './provider-breaker.ts';
+import { ProviderBreaker, seenBy } from './provider-breaker.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
@@ -111,6 +111,11 @@ export class AccountGovernor implements PermitHolder {
     return refused;
   }
 
+  /** True while it is tried by single calls, since it mostly fails. */
+  get isFailing(): boolean {
+    return this.#breaker.isOpen;
+  }
+
   /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */
   expectedWaitMs(): number {
     const now = this.#clock.monotonic();
@@ -136,7 +141,7 @@ export class AccountGovernor implements PermitHolder {
       gateClosedUntil: closedUntil > now ? this.#wallClock(closedUntil, now) : null,
       deferred: allowance.deferred,
       credits: creditsOf(this.#microCredits),
-      failing: this.#breaker.isOpen,
+      failing: this.isFailing,
       runs: this.#lanes.runs().map((lane) => this.#runWait(lane, now)),
     };
   }
@@ -146,9 +151,9 @@ export class AccountGovernor implements PermitHolder {
     if (this.#lanes.size > 0) this.#pump();
   }
 
-  permitReleased(permit: GrantedPermit): void {
+  permitReleased(permit: GrantedPermit, outcome: PermitOutcome): void {
     this.#allowance.released(permit);
-    if (permit.probe) this.#breaker.probed(undefined, this.#clock.monotonic());
+    this.#countEnding(permit, outcome);
     if (!permit.isOwing) permit.budget?.settle(permit.maxCredits, permit.reserved ? 'unknown' : 0);
     this.#pump();
   }
@@ -317,14 +322,11 @@ export class AccountGovernor implements PermitHolder {
     if (waiter.onAbort !== undefined) waiter.request.signal?.removeEventListener('abort', waiter.onAbort);
   }
 
-  #countEnding(permit: GrantedPermit, outcome: PermitOutcome): void {
-    const failed = outcome.ending === 'ambiguous';
-    const counts = failed || outcome.ending === 'answered' || outcome.ending === 'rejected';
-    if (permit.probe) this.#breaker.probed(counts ? !failed : undefined, this.#clock.monotonic());
-    else if (failed) {
-      const now = this.#clock.monotonic();
-      if (this.#breaker.ended(true, now)) this.refuseAll((request) => this.#breaker.refusal(request, now));
-    } else if (counts) this.#breaker.ended(false, 0);
+  #countEnding({ probe }: GrantedPermit, outcome: PermitOutcome): void {
+    const as = seenBy(outcome);
+    if (probe) this.#breaker.probed(as, this.#clock.monotonic());
+    else if (this.#breaker.ended(as, this.#clock))
+      this.refuseAll((request) => this.#breaker.refusal(request, this.#clock.monotonic()));
   }
 
   #wallClock(at: number, now: number): number {

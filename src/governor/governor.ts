@@ -40,6 +40,8 @@ export interface Governor {
   permit(request: PermitRequest): Permit | Promise<Permit>;
   /** Milliseconds that a call to the account which came now would probably wait. */
   expectedWaitMs(account: ProviderAccount): number;
+  /** True while the account is tried by single calls, since it mostly fails. */
+  isFailing(account: ProviderAccount): boolean;
   snapshot(): readonly AccountSnapshot[];
   /** What each waiting run waits for. */
   waits(): readonly RunWait[];
@@ -64,6 +66,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       if (request.signal?.aborted === true) throw request.signal.reason;
       return governorOf(request.account).permit(request);
     },
+    isFailing: (account) => governorOf(account).isFailing,
     expectedWaitMs: (account) => governorOf(account).expectedWaitMs(),
     snapshot: () => [...accounts.values()].map((account) => account.snapshot()),
     waits: () => [...accounts.values()].flatMap((account) => account.snapshot().runs),

@@ -3,8 +3,17 @@ import { verifies } from '../../test/requirements.ts';
 import { VirtualClock } from '../scope/index.ts';
 import { isProviderUnavailable } from '../sdk/index.ts';
 import { createBudget } from './budget.ts';
-import type { Permit } from './permit.ts';
-import { accountWith, ambiguous, answered, ask, dispatch, governorOn, requestTo } from './simulation.test-support.ts';
+import type { Permit, PermitOutcome } from './permit.ts';
+import {
+  accountWith,
+  ambiguous,
+  answered,
+  ask,
+  dispatch,
+  governorOn,
+  requestTo,
+  unreached,
+} from './simulation.test-support.ts';
 
 describe('the provider breaker', () => {
   verifies(
@@ -102,6 +111,49 @@ describe('the provider breaker', () => {
     await clock.advance(0);
     expect(poor.permit).toBeDefined();
   });
+
+  verifies(
+    'BREAKER-PROVIDER-1',
+    'opens once ten calls in a row have failed, however many were answered before',
+    async () => {
+      const governor = governorOn(new VirtualClock());
+      const account = accountWith({});
+      for (let call = 0; call < 40; call++) (await dispatch(governor, requestTo(account))).settle(answered);
+      for (let call = 0; call < 10; call++)
+        (await dispatch(governor, requestTo(account))).settle(call === 9 ? answered : ambiguous);
+      for (const isFailing of [...Array(9).fill(false), true]) {
+        (await dispatch(governor, requestTo(account))).settle(ambiguous);
+        expect(governor.isFailing(account)).toBe(isFailing);
+      }
+    },
+  );
+
+  verifies(
+    'BREAKER-PROVIDER-3',
+    'a provider that is reached no more fails; one that never was is asked on',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({});
+      const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
+      for (let call = 0; call < 30; call++) end(unreached);
+      expect(governor.isFailing(account)).toBe(false);
+      end(answered);
+      // What was ended on this side says nothing.
+      for (let call = 0; call < 30; call++) end({ ...unreached, isOurs: true });
+      for (let call = 0; call < 30; call++) (governor.permit(requestTo(account)) as Permit).release();
+      expect(governor.isFailing(account)).toBe(false);
+      for (let call = 0; call < 10; call++) end(unreached);
+      expect(governor.isFailing(account)).toBe(true);
+      await clock.advance(1_000);
+      end(unreached);
+      const waiting = ask(governor, requestTo(account));
+      await clock.advance(1_999);
+      expect(waiting.permit).toBeUndefined();
+      await clock.advance(1);
+      expect(waiting.permit).toBeDefined();
+    },
+  );
 
   it('a probe that never went out leaves the place to the next', async () => {
     const clock = new VirtualClock();

@@ -32,6 +32,8 @@ export interface PermitRequest {
 
 export interface PermitOutcome {
   readonly ending: Ending;
+  /** True where it was ended on this side, which says nothing of the provider. */
+  readonly isOurs?: boolean | undefined;
   /**
    * What the operation cost; 'unknown' where it may have been charged and nobody can tell yet; 'later' where `charge`
    * will say, once the answer is on disk and has been read: slot and windows do not wait for that.
@@ -76,7 +78,7 @@ export interface PermitHolder {
   permitDispatched(permit: GrantedPermit): void;
   permitSettled(permit: GrantedPermit, outcome: PermitOutcome): void;
   permitCharged(of: ChargedPart, credits: number | 'unknown'): void;
-  permitReleased(permit: GrantedPermit): void;
+  permitReleased(permit: GrantedPermit, outcome: PermitOutcome): void;
 }
 
 /**
@@ -128,7 +130,8 @@ export class GrantedPermit implements Permit {
     // What never went out uses nothing up, which matters where a window is a day.
     if (outcome.ending === 'notDispatched' && this.state === 'granted') {
       this.#owing = outcome.credits === 'later';
-      this.release();
+      this.state = 'ended';
+      this.holder.permitReleased(this, outcome);
       return;
     }
     // What has another ending went out: forgetting to say so must not make room in a window.
@@ -172,11 +175,11 @@ export class GrantedPermit implements Permit {
     if (this.state === 'ended') return;
     const wasDispatched = this.state === 'dispatched';
     this.state = 'ended';
-    if (wasDispatched) this.holder.permitSettled(this, NOT_DISPATCHED);
-    else this.holder.permitReleased(this);
+    if (wasDispatched) this.holder.permitSettled(this, NOT_SENT);
+    else this.holder.permitReleased(this, NOT_SENT);
   }
 }
 
-const NOT_DISPATCHED: PermitOutcome = { ending: 'notDispatched', credits: 0, latencyMs: 0 };
+const NOT_SENT: PermitOutcome = { ending: 'notDispatched', isOurs: true, credits: 0, latencyMs: 0 };
 
 export const NO_SLOTS: readonly number[] = [];

@@ -1,14 +1,17 @@
+import type { Clock } from '../scope/index.ts';
 import type { ProviderTransientError } from '../sdk/index.ts';
-import type { PermitRequest } from './permit.ts';
+import type { PermitOutcome, PermitRequest } from './permit.ts';
 import { unavailable } from './refusals.ts';
 
 /**
- * Keeps calls away from an account that mostly fails (5xx, time-outs, resets: everything that ends `ambiguous`).
+ * Keeps calls away from an account that mostly fails: 5xx, time-outs, resets (everything that ends `ambiguous`), and connections
+ * that cannot be made any more.
  *
  * Owns: the share of failures among the last endings, and the probes while it is open.
  *
  * Invariants
- *  1. It opens when at least ten of the last fifty endings, and half of them, were failures.
+ *  1. It opens when the last ten endings, or half of the last fifty and ten at least, were failures. An account that was never
+ *     reached is no failing one: its address may be wrong.
  *  2. While it is open at most one probe is out, and probes start at least `probeEveryMs` apart: 1 s at first, doubled by
  *     every failed probe up to 30 s.
  *  3. Three probes answered in a row close it; the history starts afresh.
@@ -19,6 +22,8 @@ export class ProviderBreaker {
   readonly #failed = new Uint8Array(HISTORY);
   #seen = 0;
   #failures = 0;
+  #failuresInARow = 0;
+  #isReached = false;
   #openedAt: number | undefined;
   #probing = false;
   #probeEveryMs = FIRST_PROBE_MS;
@@ -66,12 +71,12 @@ export class ProviderBreaker {
     return true;
   }
 
-  /** Ends a probe; `undefined` where it says nothing (it never went out, or was deferred). */
-  probed(answered: boolean | undefined, now: number): void {
+  /** Ends a probe. */
+  probed(as: Seen, now: number): void {
     this.#probing = false;
-    if (answered === undefined) {
+    if (as === undefined) {
       this.#nextProbeAt = now;
-    } else if (answered) {
+    } else if (as === 'answered') {
       this.#nextProbeAt = now;
       this.#answeredProbes++;
       if (this.#answeredProbes >= PROBES_TO_CLOSE) this.#close();
@@ -82,16 +87,14 @@ export class ProviderBreaker {
     }
   }
 
-  /** Counts the ending of a call that was not a probe. Returns true where this one opened the breaker. */
-  ended(failed: boolean, now: number): boolean {
-    const place = this.#seen % HISTORY;
-    if (this.#seen >= HISTORY) this.#failures -= this.#failed[place] ?? 0;
-    this.#failed[place] = failed ? 1 : 0;
-    this.#seen++;
-    if (!failed) return false;
-    this.#failures++;
-    const sample = Math.min(this.#seen, HISTORY);
-    if (this.isOpen || this.#failures < LEAST_FAILURES || this.#failures * 2 < sample) return false;
+  /** Counts the ending of a call that was no probe. Returns true where this one opened the breaker. */
+  ended(as: Seen, clock: Clock): boolean {
+    if (as === 'answered' || as === 'failed') this.#isReached = true;
+    if (as === undefined || !this.#isReached) return false;
+    const failed = as !== 'answered';
+    this.#count(failed);
+    if (!failed || this.isOpen || !this.#isFailing) return false;
+    const now = clock.monotonic();
     this.#openedAt = now;
     this.#answeredProbes = 0;
     this.#probeEveryMs = FIRST_PROBE_MS;
@@ -99,11 +102,37 @@ export class ProviderBreaker {
     return true;
   }
 
+  #count(failed: boolean): void {
+    const place = this.#seen % HISTORY;
+    if (this.#seen >= HISTORY) this.#failures -= this.#failed[place] ?? 0;
+    this.#failed[place] = failed ? 1 : 0;
+    this.#seen++;
+    this.#failuresInARow = failed ? this.#failuresInARow + 1 : 0;
+    if (failed) this.#failures++;
+  }
+
+  get #isFailing(): boolean {
+    if (this.#failuresInARow >= LEAST_FAILURES) return true;
+    return this.#failures >= LEAST_FAILURES && this.#failures * 2 >= Math.min(this.#seen, HISTORY);
+  }
+
   #close(): void {
     this.#openedAt = undefined;
     this.#seen = 0;
     this.#failures = 0;
+    this.#failuresInARow = 0;
   }
+}
+
+/** What the ending of a call says of its provider: nothing where it was put off, or ended on our side. */
+export type Seen = 'answered' | 'failed' | 'unreached' | undefined;
+
+/** What an ending says of the provider. */
+export function seenBy({ ending, isOurs }: Pick<PermitOutcome, 'ending' | 'isOurs'>): Seen {
+  if (isOurs === true) return undefined;
+  if (ending === 'answered' || ending === 'rejected') return 'answered';
+  if (ending === 'notDispatched') return 'unreached';
+  return ending === 'ambiguous' ? 'failed' : undefined;
 }
 
 const HISTORY = 50;

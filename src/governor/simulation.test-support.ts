@@ -27,6 +27,7 @@ export function requestTo(account: ProviderAccount, more: Partial<PermitRequest>
 
 export const answered: PermitOutcome = { ending: 'answered', credits: 1, latencyMs: 10 };
 export const ambiguous: PermitOutcome = { ending: 'ambiguous', credits: 0, latencyMs: 10 };
+export const unreached: PermitOutcome = { ending: 'notDispatched', credits: 0, latencyMs: 0 };
 export const deferredFor = (retryAfterMs?: number): PermitOutcome => ({
   ending: 'deferred',
   credits: 0,

@@ -40,11 +40,13 @@ async function jobProvider(polls: number, more: { startStatus?: (n: number) => n
 }
 
 /** A provider that answers every look at a job with this status, until it is mended. */
-async function flakyJobs(status: number) {
+async function flakyJobs(status: number, refusedStarts = 0) {
   const keys: string[] = [];
+  let refused = 0;
   let isMended = false;
   const { url, ...rest } = await testProvider((response, { method, headers }) => {
     if (method === 'POST') {
+      if (refused++ < refusedStarts) return json(response, 429, {}, { 'retry-after': '0' });
       keys.push(String(headers['idempotency-key'] ?? ''));
       return json(response, 202, { job: { id: keys.length } });
     }
@@ -192,9 +194,13 @@ describe('a provider job', () => {
           },
         );
 
-  for (const parts of [{}, { idempotency: { header: 'Idempotency-Key' } }])
+  for (const [parts, refusedStarts] of [
+    [{}, 0],
+    [{ idempotency: { header: 'Idempotency-Key' } }, 0],
+    [{ idempotency: { header: 'Idempotency-Key' } }, 1],
+  ] as const)
     verifies('JOB-END-3', 'that its provider knows no more is started again, and may have been charged', async () => {
-      const provider = await flakyJobs(404);
+      const provider = await flakyJobs(404, refusedStarts);
       const workspace = await testWorkspace({ tools: [jobTool(provider, parts)] });
       const { run } = await runPlay(workspace, rows(4, `(await ${CALL}).data`), { maxCredits: 30 });
       expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 12 });

@@ -32,10 +32,16 @@ function slowProvider(parts: object = {}) {
     return n;
   });
   const charged = (): number => chargedFor(found.sent, parts);
+  /** The same provider, by a tool whose author has changed it. */
+  const changed = (more: object): Tool =>
+    countedTool({ ...parts, ...more }, ({ n }, { operationKey }) => {
+      found.sent.push({ input: { n }, operationKey });
+      return n;
+    }).tool;
   const answer = (): void => {
     isSlow = false;
   };
-  return { ...found, charged, answer };
+  return { ...found, charged, answer, changed };
 }
 
 interface Killed {
@@ -49,7 +55,7 @@ interface Killed {
 async function killed(
   tool: Tool,
   when: () => boolean,
-  { config = {}, ...order }: PlayOrder & { readonly config?: object },
+  { config = {}, then = tool, ...order }: PlayOrder & { readonly config?: object; readonly then?: Tool },
 ): Promise<Killed> {
   const dir = testFolder({ 'callsheet.config.json': JSON.stringify(config) });
   const now = await openTest(dir, { tools: [tool], clock: noonClock() });
@@ -62,7 +68,7 @@ async function killed(
   await new Promise((resolve) => setImmediate(resolve));
   die();
   diedInRates(now.paths.rates);
-  return { dir, runId: run.id, later: await openTest(dir, { tools: [tool], clock: noonClock(3_600_000) }) };
+  return { dir, runId: run.id, later: await openTest(dir, { tools: [then], clock: noonClock(3_600_000) }) };
 }
 
 describe('calls that were out when their process was killed', () => {
@@ -98,6 +104,28 @@ describe('calls that were out when their process was killed', () => {
       expect(await creditsShown(again, runId)).toEqual({ settled: 10, unknown: 8 });
     });
 
+  for (const [what, more] of [
+    ['version', { version: '7' }],
+    ['reuse', { reuse: { scope: 'run' } }],
+  ] as const)
+    verifies(
+      'BUDGET-LEFT-4',
+      `stay unknown beside what goes out once the ${what} of their tool is another`,
+      async () => {
+        const provider = slowProvider(KEYED);
+        const then = provider.changed(more);
+        const order = { input: { rows: 30 }, config: { creditsPerDay: 60 }, then };
+        const { dir, later, runId } = await killed(provider.tool, () => provider.sent.length === 18, order);
+        expect((await attempt(later, runId)).result).toBe(30);
+        expect([await creditsShown(later, runId), provider.charged()]).toEqual([{ settled: 30, unknown: 8 }, 38]);
+        const other = await runPlay(later, FRESH, { input: { rows: 100 } });
+        expect([other.code, provider.charged()]).toEqual(['OUT_OF_CREDITS', 60]);
+        const again = await openTest(dir, { tools: [provider.tool], clock: noonClock(7_200_000) });
+        await retryFailed(again, runId);
+        expect(await creditsShown(again, runId)).toEqual({ settled: 30, unknown: 8 });
+      },
+    );
+
   verifies('BUDGET-LEFT-1', 'count once where their answers, or their ends, are on disk', async () => {
     const { tool } = countedTool({ maxTries: 1 }, ({ n }) => {
       if (n === 1) throw endsAs('rejected');
@@ -111,7 +139,7 @@ describe('calls that were out when their process was killed', () => {
     const failed = (await report.failedCalls(run.no, 10)).map(({ callId }) => callId);
     expect([paid.length > 0, failed.length]).toEqual([true, 1]);
     const tries = [...paid, ...failed, 'other'].map((callId) => ({
-      ...{ callId, place: { datasetNo: 1, ordinal: 1 }, tool: 'acme.find', credits: 1, isKeyed: true },
+      ...{ callId, place: { datasetNo: 1, ordinal: 1 }, tool: 'acme.find', credits: 1 },
     }));
     expect(await recordedTries(calls, run.no, tries)).toEqual(
       new Map([...paid, ...failed].map((callId) => [callId, { end: paid.includes(callId) ? 'answered' : 'failed' }])),

@@ -49,7 +49,8 @@ CREATE TABLE IF NOT EXISTS places (
 CREATE TABLE IF NOT EXISTS gates (account TEXT PRIMARY KEY, at REAL NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS open_tries (
   run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, tool TEXT NOT NULL DEFAULT '',
-  keyed INTEGER NOT NULL, out INTEGER NOT NULL, lost INTEGER NOT NULL, day TEXT, session TEXT, PRIMARY KEY (run, call)
+  operation_key TEXT, out INTEGER NOT NULL, lost INTEGER NOT NULL, lost_before INTEGER NOT NULL DEFAULT 0, day TEXT,
+  session TEXT, PRIMARY KEY (run, call)
 ) WITHOUT ROWID;
 `;
 
@@ -58,7 +59,11 @@ const LATER_COLUMNS = [
   ['shares', 'unmet', 'INTEGER NOT NULL DEFAULT 0'],
   ['open_tries', 'day', 'TEXT'],
   ['open_tries', 'tool', "TEXT NOT NULL DEFAULT ''"],
+  ['open_tries', 'operation_key', 'TEXT'],
+  ['open_tries', 'lost_before', 'INTEGER NOT NULL DEFAULT 0'],
 ] as const;
+/** Columns that only a file of an earlier build has. */
+const FORMER_COLUMNS = [['open_tries', 'keyed']] as const;
 
 interface Change {
   readonly make: (db: Database) => unknown;
@@ -279,8 +284,9 @@ export class RatesFile {
     const { path, session, clock, boot = thisBoot(clock.now()) } = this.#options;
     db.exec(TABLES);
     for (const [table, name, type] of LATER_COLUMNS)
-      if (db.get('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', table, name) === undefined)
-        db.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${type}`);
+      if (!hasColumn(db, table, name)) db.exec(`ALTER TABLE ${table} ADD COLUMN ${name} ${type}`);
+    for (const [table, name] of FORMER_COLUMNS)
+      if (hasColumn(db, table, name)) db.exec(`ALTER TABLE ${table} DROP COLUMN ${name}`);
     const meta = new Map(db.all<MetaRow>('SELECT name, value FROM meta').map((row) => [row.name, row.value]));
     if ((meta.get('format') ?? FORMAT) !== FORMAT) throw corrupt(path, `it is of format ${meta.get('format')}`);
     const isOtherBoot = meta.has('boot') && meta.get('boot') !== boot.id;
@@ -308,6 +314,10 @@ export class RatesFile {
       if (this.isGone(name)) forgetSession(db, name);
     if (db.get('SELECT 1 FROM sessions') === undefined) db.run("UPDATE meta SET value = 1 WHERE name = 'clean'");
   }
+}
+
+function hasColumn(db: Database, table: string, name: string): boolean {
+  return db.get('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', table, name) !== undefined;
 }
 
 /** A session that has ended waits for nothing and has nothing in flight. What it held of a ledger is that one's to give up. */

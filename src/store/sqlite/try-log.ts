@@ -10,14 +10,16 @@ export interface OpenTry {
   readonly tool: string;
   /** The most that it may cost. */
   readonly credits: number;
-  /** True where it is charged once however often it goes out. */
-  readonly isKeyed: boolean;
 }
 
 /** What is known of a call's tries that nothing else is on record of. */
 export interface LeftTry extends OpenTry {
-  /** What earlier tries of it may have cost, whose answers were lost. */
+  /** Under which it is charged once however often it goes out; undefined where it has none. */
+  readonly operationKey: string | undefined;
+  /** What tries of it may have cost whose answers were lost. */
   readonly lost: number;
+  /** That part of it which was lost under another key, or none: nothing that goes out under this one is charged for it. */
+  readonly lostBefore: number;
   /** False where the day's limit has counted that on an earlier day. */
   readonly isOfDay: boolean;
 }
@@ -27,19 +29,22 @@ interface TryRow {
   readonly datasetNo: number;
   readonly ordinal: number;
   readonly tool: string;
-  readonly keyed: number;
+  readonly key: string | null;
   readonly out: number;
   readonly lost: number;
+  readonly lostBefore: number;
   readonly ofDay: number;
 }
 
-const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, tool, keyed, out, lost, session)
+const OUT = `INSERT INTO open_tries (run, call, root, dataset_no, ordinal, tool, operation_key, out, lost, session)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
-  ON CONFLICT (run, call) DO UPDATE SET keyed = excluded.keyed, out = excluded.out, session = excluded.session`;
-const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, tool, keyed, out, lost, day IS ${DAY} AS ofDay
-  FROM open_tries WHERE run = ?`;
-const AGAIN =
-  'UPDATE open_tries SET out = lost, lost = 0, session = ? WHERE run = ? AND call = ? AND out = 0 AND lost > 0';
+  ON CONFLICT (run, call) DO UPDATE SET operation_key = excluded.operation_key, out = excluded.out,
+    lost_before = iif(operation_key = excluded.operation_key, lost_before, lost), session = excluded.session`;
+const OF_RUN = `SELECT call AS callId, dataset_no AS datasetNo, ordinal, tool, operation_key AS key, out, lost,
+  lost_before AS lostBefore, day IS ${DAY} AS ofDay FROM open_tries WHERE run = ?`;
+const AGAIN = `UPDATE open_tries SET out = lost - lost_before, lost = lost_before, session = ?
+  WHERE run = ? AND call = ? AND out = 0 AND lost > lost_before`;
+const FOUND = 'UPDATE open_tries SET lost = lost_before WHERE run = ? AND call = ?';
 const IDLE = 'DELETE FROM open_tries WHERE run = ? AND call = ? AND out = 0 AND lost = 0';
 const OWN = 'WHERE run = ? AND call = ? AND session = ?';
 const LOST = `UPDATE open_tries SET lost = lost + out, out = 0, day = ${DAY} ${OWN} AND out > 0`;
@@ -71,17 +76,20 @@ export class TryLog {
   }
 
   /**
-   * Resolves when they are on record, in this very turn of the event loop: the slots that they go out in are counted from now.
+   * They go out as one operation. Resolves when they are on record, in this very turn of the event loop: the slots that they go out in are counted from now.
    * Where another process has the lock they are on record soon after.
    */
-  sent(run: { readonly id: string; readonly rootId: string }, tries: readonly OpenTry[]): Promise<void> {
+  sent(
+    run: { readonly id: string; readonly rootId: string },
+    tries: readonly OpenTry[],
+    operationKey: string | undefined,
+  ): Promise<void> {
     const { session, connection } = this.#file;
     const { id, rootId } = run;
     const change = (db: Database): void => {
-      for (const { callId, place, tool, credits, isKeyed } of tries) {
-        const [keyed, out] = [isKeyed ? 1 : 0, microCredits(credits)];
-        db.run(OUT, id, callId, rootId, place.datasetNo, place.ordinal, tool, keyed, out, session);
-      }
+      const key = operationKey ?? null;
+      for (const { callId, place, tool, credits } of tries)
+        db.run(OUT, id, callId, rootId, place.datasetNo, place.ordinal, tool, key, microCredits(credits), session);
     };
     if (connection === undefined) return this.#change(change);
     this.#file.soon(change);
@@ -105,20 +113,15 @@ export class TryLog {
     });
   }
 
-  /** Its next try goes out under another key, and is charged besides. */
-  keyIsUsed(runId: string, callId: string): void {
-    void this.#change((db) => db.run('UPDATE open_tries SET keyed = 0 WHERE run = ? AND call = ?', runId, callId));
-  }
-
-  /** What was lost of it is out again, under its key; whoever says so tells the ledgers. */
+  /** What was lost of it under its key is out again; whoever says so tells the ledgers. */
   again(runId: string, callId: string): void {
     void this.#change((db) => db.run(AGAIN, this.#file.session, runId, callId));
   }
 
-  /** What was lost of it is known now; whoever says so has told the ledgers. */
+  /** What was lost of it under its key is known now; whoever says so has told the ledgers. */
   found(runId: string, callId: string): void {
     void this.#change((db) => {
-      db.run('UPDATE open_tries SET lost = 0 WHERE run = ? AND call = ?', runId, callId);
+      db.run(FOUND, runId, callId);
       db.run(IDLE, runId, callId);
     });
   }
@@ -129,7 +132,7 @@ export class TryLog {
       const row = db.get<Counted>(COUNTED, runId, callId);
       if (row === undefined) return;
       giveBackLost(db, row);
-      db.run('UPDATE open_tries SET lost = 0 WHERE run = ? AND call = ?', runId, callId);
+      db.run('UPDATE open_tries SET lost = 0, lost_before = 0 WHERE run = ? AND call = ?', runId, callId);
       db.run(IDLE, runId, callId);
     });
   }
@@ -195,14 +198,15 @@ export function leftTries(path: string, runId: string): readonly LeftTry[] {
   }
 }
 
-function leftTry({ callId, datasetNo, ordinal, tool, keyed, out, lost, ofDay }: TryRow): LeftTry {
+function leftTry({ callId, datasetNo, ordinal, tool, key, out, lost, lostBefore, ofDay }: TryRow): LeftTry {
   return {
     callId,
     place: { datasetNo, ordinal },
     tool,
     credits: creditsOf(out),
+    operationKey: key ?? undefined,
     lost: creditsOf(lost),
-    isKeyed: keyed === 1,
+    lostBefore: creditsOf(lostBefore),
     isOfDay: ofDay === 1,
   };
 }
