@@ -7,6 +7,7 @@ import { DELIVERY } from './mutations/delivery.ts';
 import { FAMILY } from './mutations/family.ts';
 import { LIMITS } from './mutations/limits.ts';
 import { MONEY } from './mutations/money.ts';
+import { OUTAGES } from './mutations/outages.ts';
 import { PLAN } from './mutations/plan.ts';
 import { PLAY } from './mutations/play.ts';
 import { PUT_OFF } from './mutations/put-off.ts';
@@ -26,6 +27,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...FAMILY,
   ...LIMITS,
   ...MONEY,
+  ...OUTAGES,
   ...PLAN,
   ...PLAY,
   ...PUT_OFF,

@@ -28,9 +28,9 @@ function finder(id: string, share: number, cost: ToolCost<never>, fails = 0): To
   }).tool;
 }
 
-/** A provider that is away for a share of the questions. */
+/** A provider that is away for a share of the questions: for too few of its calls to be called a failing one. */
 function away(id: string, share: number, gone: number): Tool {
-  return countedTool({ id, cost: { credits: 3 } }, (input: { n: string }) => {
+  return countedTool({ id, cost: { credits: 3 }, maxTries: 1 }, (input: { n: string }) => {
     if (chanceOf(`${id}/gone`, input) < gone) throw endsAs('notDispatched');
     return chanceOf(id, input) < share ? { found: input.n } : null;
   }).tool;
