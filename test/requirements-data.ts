@@ -294,6 +294,8 @@ export const REQUIREMENTS = {
     'An outage fails no row that has no other provider to ask, unless it lasts longer than providerMaxWait: its call waits.',
   'BREAKER-PROVIDER-3':
     'A provider that was reached and is no more fails as one that answers with errors does; one that was never reached is not waited for.',
+  'BREAKER-PROVIDER-4':
+    'Calls that fail by their own fault, again and again while others are answered, are no outage: at the end of a run nobody waits for them.',
   'RETRY-BUDGET-3':
     'While a provider fails its calls draw on no retries of the run: an outage fails no row for how many were out when it began.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',

@@ -40,7 +40,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-BUDGET-3'],
     file: 'call/deliver.ts',
-    from: 'decision.draws && !run.process.governor.isFailing(tool.account)',
+    from: 'decision.draws && !run.process.governor.health(tool.account).isFailing',
     to: 'decision.draws',
     why: 'what was out when an outage began uses up the retries of the run',
   },
@@ -71,5 +71,19 @@ export const OUTAGES: readonly Mutation[] = [
     from: 'if (this.#probing || now < this.#nextProbeAt) return false;',
     to: '',
     why: 'a provider that is down gets the whole load',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-4'],
+    file: 'call/tries.ts',
+    from: 'if (so.answersBefore !== undefined && answers > so.answersBefore) so.isSuspect = true;',
+    to: '',
+    why: 'the last rows of a run, which fail by their own fault, hold it until providerMaxWait',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-4'],
+    file: 'governor/provider-breaker.ts',
+    from: "as === undefined || as === 'suspect'",
+    to: 'as === undefined',
+    why: 'a call that fails by its own fault doubles the wait of all others',
   },
 ];

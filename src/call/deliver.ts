@@ -11,7 +11,7 @@ import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
-import { type Tries, triesAfter, type Unsure } from './tries.ts';
+import { hasFailedBefore, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -217,7 +217,8 @@ async function unanswered<Of extends Cargo>(
   // A try that was refused says nothing of the one before it.
   const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
   const isOurs = tried.delivered.error !== undefined;
-  permit.settle({ ending, isOurs, credits: mayCost ? 'later' : 0, headers, latencyMs });
+  const isSuspect = hasFailedBefore(tried.so, ending, run.process.governor.health(cargo.tool.account));
+  permit.settle({ ending, isOurs, isSuspect, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
     const failure = await failedTry(run, cargo, tried);
@@ -308,7 +309,7 @@ export async function failedTry<Of extends Cargo>(
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
   // While a provider fails its calls go out one by one: that is no way to multiply them.
-  const draws = decision.draws && !run.process.governor.isFailing(tool.account);
+  const draws = decision.draws && !run.process.governor.health(tool.account).isFailing;
   if (draws && !run.retries.take()) return delivered;
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });

@@ -10,7 +10,7 @@ import {
   type PermitOutcome,
   type PermitRequest,
 } from './permit.ts';
-import { ProviderBreaker, seenBy } from './provider-breaker.ts';
+import { type Health, ProviderBreaker, seenBy } from './provider-breaker.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
@@ -111,9 +111,8 @@ export class AccountGovernor implements PermitHolder {
     return refused;
   }
 
-  /** True while it is tried by single calls, since it mostly fails. */
-  get isFailing(): boolean {
-    return this.#breaker.isOpen;
+  get health(): Health {
+    return { isFailing: this.#breaker.isOpen, answers: this.#breaker.answers };
   }
 
   /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */
@@ -141,7 +140,7 @@ export class AccountGovernor implements PermitHolder {
       gateClosedUntil: closedUntil > now ? this.#wallClock(closedUntil, now) : null,
       deferred: allowance.deferred,
       credits: creditsOf(this.#microCredits),
-      failing: this.isFailing,
+      failing: this.#breaker.isOpen,
       runs: this.#lanes.runs().map((lane) => this.#runWait(lane, now)),
     };
   }

@@ -5,6 +5,7 @@ import { AccountGovernor } from './account.ts';
 import type { Permit, PermitRequest } from './permit.ts';
 import type { PersistenceBreaker } from './persistence-breaker.ts';
 import type { PlaceState } from './place-state.ts';
+import type { Health } from './provider-breaker.ts';
 import type { RateState } from './rate-state.ts';
 import { SharedConcurrency } from './shared-concurrency.ts';
 import { type GateState, SharedGate } from './shared-gate.ts';
@@ -40,8 +41,7 @@ export interface Governor {
   permit(request: PermitRequest): Permit | Promise<Permit>;
   /** Milliseconds that a call to the account which came now would probably wait. */
   expectedWaitMs(account: ProviderAccount): number;
-  /** True while the account is tried by single calls, since it mostly fails. */
-  isFailing(account: ProviderAccount): boolean;
+  health(account: ProviderAccount): Health;
   snapshot(): readonly AccountSnapshot[];
   /** What each waiting run waits for. */
   waits(): readonly RunWait[];
@@ -66,7 +66,7 @@ export function createGovernor(options: GovernorOptions): Governor {
       if (request.signal?.aborted === true) throw request.signal.reason;
       return governorOf(request.account).permit(request);
     },
-    isFailing: (account) => governorOf(account).isFailing,
+    health: (account) => governorOf(account).health,
     expectedWaitMs: (account) => governorOf(account).expectedWaitMs(),
     snapshot: () => [...accounts.values()].map((account) => account.snapshot()),
     waits: () => [...accounts.values()].flatMap((account) => account.snapshot().runs),

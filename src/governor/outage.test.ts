@@ -123,7 +123,7 @@ describe('the provider breaker', () => {
         (await dispatch(governor, requestTo(account))).settle(call === 9 ? answered : ambiguous);
       for (const isFailing of [...Array(9).fill(false), true]) {
         (await dispatch(governor, requestTo(account))).settle(ambiguous);
-        expect(governor.isFailing(account)).toBe(isFailing);
+        expect(governor.health(account).isFailing).toBe(isFailing);
       }
     },
   );
@@ -137,14 +137,14 @@ describe('the provider breaker', () => {
       const account = accountWith({});
       const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
       for (let call = 0; call < 30; call++) end(unreached);
-      expect(governor.isFailing(account)).toBe(false);
+      expect(governor.health(account).isFailing).toBe(false);
       end(answered);
       // What was ended on this side says nothing.
       for (let call = 0; call < 30; call++) end({ ...unreached, isOurs: true });
       for (let call = 0; call < 30; call++) (governor.permit(requestTo(account)) as Permit).release();
-      expect(governor.isFailing(account)).toBe(false);
+      expect(governor.health(account).isFailing).toBe(false);
       for (let call = 0; call < 10; call++) end(unreached);
-      expect(governor.isFailing(account)).toBe(true);
+      expect(governor.health(account).isFailing).toBe(true);
       await clock.advance(1_000);
       end(unreached);
       const waiting = ask(governor, requestTo(account));
@@ -154,6 +154,23 @@ describe('the provider breaker', () => {
       expect(waiting.permit).toBeDefined();
     },
   );
+
+  verifies('BREAKER-PROVIDER-4', 'what fails again after others were answered is no sign of an outage', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({});
+    const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
+    for (let call = 0; call < 50; call++) end(answered);
+    for (let call = 0; call < 24; call++) end({ ...ambiguous, isSuspect: true });
+    expect(governor.health(account)).toEqual({ isFailing: false, answers: 50 });
+    // Half of all is too many, whosesoever fault it is. As probes they go on one by one.
+    end({ ...ambiguous, isSuspect: true });
+    expect(governor.health(account).isFailing).toBe(true);
+    await clock.advance(1_000);
+    for (let probe = 0; probe < 20; probe++) end({ ...unreached, isSuspect: true });
+    for (let probe = 0; probe < 3; probe++) end(answered);
+    expect(governor.health(account)).toEqual({ isFailing: false, answers: 53 });
+  });
 
   it('a probe that never went out leaves the place to the next', async () => {
     const clock = new VirtualClock();

@@ -34,6 +34,8 @@ export interface PermitOutcome {
   readonly ending: Ending;
   /** True where it was ended on this side, which says nothing of the provider. */
   readonly isOurs?: boolean | undefined;
+  /** True where it has failed before, and the provider has answered others since: the fault may be its own. */
+  readonly isSuspect?: boolean | undefined;
   /**
    * What the operation cost; 'unknown' where it may have been charged and nobody can tell yet; 'later' where `charge`
    * will say, once the answer is on disk and has been read: slot and windows do not wait for that.

@@ -11,7 +11,8 @@ import { unavailable } from './refusals.ts';
  *
  * Invariants
  *  1. It opens when the last ten endings, or half of the last fifty and ten at least, were failures. An account that was never
- *     reached is no failing one: its address may be wrong.
+ *     reached is no failing one: its address may be wrong. What failed before others were answered, and fails again, counts
+ *     for the half alone, and as a probe it says nothing: calls that fail by their own fault are what is left of a run.
  *  2. While it is open at most one probe is out, and probes start at least `probeEveryMs` apart: 1 s at first, doubled by
  *     every failed probe up to 30 s.
  *  3. Three probes answered in a row close it; the history starts afresh.
@@ -24,6 +25,7 @@ export class ProviderBreaker {
   #failures = 0;
   #failuresInARow = 0;
   #isReached = false;
+  #answers = 0;
   #openedAt: number | undefined;
   #probing = false;
   #probeEveryMs = FIRST_PROBE_MS;
@@ -37,6 +39,11 @@ export class ProviderBreaker {
 
   get isOpen(): boolean {
     return this.#openedAt !== undefined;
+  }
+
+  /** How many calls were answered. */
+  get answers(): number {
+    return this.#answers;
   }
 
   /** Whether it has been open for longer than anybody waits. */
@@ -74,10 +81,11 @@ export class ProviderBreaker {
   /** Ends a probe. */
   probed(as: Seen, now: number): void {
     this.#probing = false;
-    if (as === undefined) {
+    if (as === undefined || as === 'suspect') {
       this.#nextProbeAt = now;
     } else if (as === 'answered') {
       this.#nextProbeAt = now;
+      this.#answers++;
       this.#answeredProbes++;
       if (this.#answeredProbes >= PROBES_TO_CLOSE) this.#close();
     } else {
@@ -92,6 +100,8 @@ export class ProviderBreaker {
     if (as === 'answered' || as === 'failed') this.#isReached = true;
     if (as === undefined || !this.#isReached) return false;
     const failed = as !== 'answered';
+    if (!failed) this.#answers++;
+    if (as !== 'suspect') this.#failuresInARow = failed ? this.#failuresInARow + 1 : 0;
     this.#count(failed);
     if (!failed || this.isOpen || !this.#isFailing) return false;
     const now = clock.monotonic();
@@ -107,7 +117,6 @@ export class ProviderBreaker {
     if (this.#seen >= HISTORY) this.#failures -= this.#failed[place] ?? 0;
     this.#failed[place] = failed ? 1 : 0;
     this.#seen++;
-    this.#failuresInARow = failed ? this.#failuresInARow + 1 : 0;
     if (failed) this.#failures++;
   }
 
@@ -124,15 +133,24 @@ export class ProviderBreaker {
   }
 }
 
+/** How an account has been of late. */
+export interface Health {
+  /** True while it is tried by single calls, since it mostly fails. */
+  readonly isFailing: boolean;
+  /** How many calls it has answered. */
+  readonly answers: number;
+}
+
 /** What the ending of a call says of its provider: nothing where it was put off, or ended on our side. */
-export type Seen = 'answered' | 'failed' | 'unreached' | undefined;
+export type Seen = 'answered' | 'failed' | 'unreached' | 'suspect' | undefined;
 
 /** What an ending says of the provider. */
-export function seenBy({ ending, isOurs }: Pick<PermitOutcome, 'ending' | 'isOurs'>): Seen {
+export function seenBy({ ending, isOurs, isSuspect }: PermitOutcome): Seen {
   if (isOurs === true) return undefined;
   if (ending === 'answered' || ending === 'rejected') return 'answered';
-  if (ending === 'notDispatched') return 'unreached';
-  return ending === 'ambiguous' ? 'failed' : undefined;
+  if (ending !== 'notDispatched' && ending !== 'ambiguous') return undefined;
+  if (isSuspect === true) return 'suspect';
+  return ending === 'ambiguous' ? 'failed' : 'unreached';
 }
 
 const HISTORY = 50;

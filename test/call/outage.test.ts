@@ -39,3 +39,16 @@ describe('an outage early in a run', () => {
         expect(sent.length).toBeLessThan(100 + 75);
       });
 });
+
+describe('rows that fail by their own fault', () => {
+  verifies('BREAKER-PROVIDER-4', 'end when their tries are used up, though nothing else is left', async () => {
+    const { tool, sent } = countedTool({ ...KEYED, limits: { concurrency: 20 } }, ({ n }) => {
+      if (n % 20 === 0) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], clock: fastClock(50) });
+    const { run } = await runPlay(workspace, ROWS, { input: { rows: 400 } });
+    const { failed, completed } = await workspace.store.datasets.rowCounts(run.no, 1);
+    expect([failed, completed, sent.length]).toEqual([20, 380, 380 + 20 * 5]);
+  });
+});
