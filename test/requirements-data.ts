@@ -100,10 +100,11 @@ export const REQUIREMENTS = {
   'KEY-CALL-1': 'Two identical calls in one row are two calls; the same call on a later attempt is one.',
   'KEY-CALL-2': 'The identity of a call does not depend on the order in which rows or peers happen to run.',
   'KEY-WRITE-1': 'A write is shared with no other call and no other run; the same write resumed is one.',
-  'KEY-OPERATION-1': 'The idempotency key of a shared read is that of the question, of a write that of the call.',
+  'KEY-OPERATION-1':
+    'The idempotency key of a shared read is that of the question in its run, of a write that of the call.',
   'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
   'KEY-UNSURE-1':
-    'What may have been done under a key goes out under no other, whatever it is refused for then, and after a death.',
+    'What may have been done under a key goes out under no other in its run, whatever it is refused for then, and after a death.',
 
   // 30-calls: where the answer comes from
   'CALL-JOURNAL-1':
@@ -163,7 +164,7 @@ export const REQUIREMENTS = {
     'An operation in doubt names the command that settles it, and runs errors lists it until it is settled.',
   'RETRY-CURSOR-1': 'Tries and waits of a call are durable, and a resume goes on counting.',
   'RETRY-CURSOR-2': 'A retry cursor is given to one call only, and a call that is answered at once writes none.',
-  'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 10.',
+  'RETRY-BUDGET-1': 'Retries draw on a run-wide budget of 20% of calls, at least 25.',
   'RETRY-BUDGET-2':
     'What a provider refuses for now draws on the tries of its call alone: while a limit is learnt no row fails for what others were refused.',
   'RETRY-SECRET-1': 'A 401 or 403 reads the source of the secret again once and tries again if it changed.',
@@ -291,13 +292,13 @@ export const REQUIREMENTS = {
   'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle; who can ask another one meanwhile does so at once.',
   'BREAKER-PROVIDER-2':
-    'An outage fails no row that has no other provider to ask, unless it lasts longer than providerMaxWait: its call waits.',
+    'In an outage a call that no other provider can answer waits, unless its own tries are used up, or nobody was answered for providerMaxWait.',
   'BREAKER-PROVIDER-3':
-    'A provider that was reached and is no more fails as one that answers with errors does; one that was never reached is not waited for.',
+    'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
   'BREAKER-PROVIDER-4':
     'Calls that fail by their own fault, again and again while others are answered, are no outage: at the end of a run nobody waits for them.',
   'RETRY-BUDGET-3':
-    'While a provider fails its calls draw on no retries of the run: an outage fails no row for how many were out when it began.',
+    'While a provider is out its calls draw on no retries of the run, and those that showed it are given back: no row fails for what others were out.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',
   'BUDGET-TREE-2': 'Whichever run of a tree is resumed with more credits raises the limit of the tree.',
   'PACE-GAP-1':
@@ -675,6 +676,8 @@ export const REQUIREMENTS = {
   'DOUBT-LEGS-1':
     'A failure that the play went on past before it wrote something is not tried again; at worst its row fails.',
   'DOUBT-LATE-1': 'An answer that comes when its write is in doubt already ends the doubt.',
+  'INTENT-RESOLVE-3':
+    'A write that is said to be done costs what its tool reads from what is said, and the most that it may where that cannot be read.',
   'INTENT-RESOLVE-2': 'What somebody says of a write in doubt counts for its place, whatever its input is now.',
   'DELIVER-STOPPED-1':
     'A process that was stopped for longer than a time-out reads what has arrived before it gives up.',

@@ -6,7 +6,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-SHARED-1'],
     file: 'workspace/rates.ts',
-    from: 'pace: { rateState, placeState: rates.places, gateState: rates.gates, asker: session },',
+    from: 'pace: { rateState, placeState: rates.places, gateState: rates.gates, reachState: rates.reached, asker: session },',
     to: 'pace: {},',
     why: 'two processes take a declared limit each',
   },
@@ -286,7 +286,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-SHARED-2'],
     file: 'workspace/rates.ts',
-    from: 'pace: { rateState, placeState: rates.places, gateState: rates.gates, asker: session },',
+    from: 'pace: { rateState, placeState: rates.places, gateState: rates.gates, reachState: rates.reached, asker: session },',
     to: 'pace: { rateState, asker: session },',
     why: 'two processes have the declared concurrency in flight each',
   },

@@ -4,6 +4,20 @@ import type { Mutation } from '../mutation.ts';
 /** What may be spent, and what may have been. */
 export const MONEY: readonly Mutation[] = [
   {
+    breaks: ['INTENT-RESOLVE-3'],
+    file: 'call/contract.ts',
+    from: 'if (data === null) return tool.maxCredits;',
+    to: 'if (data === null) return 0;',
+    why: 'a run goes over its limit by what was said to be done without an answer',
+  },
+  {
+    breaks: ['INTENT-RESOLVE-3'],
+    file: 'call/contract.ts',
+    from: 'return error instanceof PriceAboveMax ? error.price : tool.maxCredits;',
+    to: 'return 0;',
+    why: 'a run goes over its limit by what was said to be done in words that its tool cannot read',
+  },
+  {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/lost-try.ts',
     from: "ending === 'inProgress' || ending === 'ambiguous'",

@@ -12,22 +12,22 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (this.#failuresInARow >= LEAST_FAILURES) return true;',
+    from: 'if (this.#inARow.failures >= LEAST_FAILURES) return true;',
     to: '',
     why: 'an outage uses up the retries of a short run before it is seen',
   },
   {
     breaks: ['BREAKER-PROVIDER-3'],
     file: 'governor/provider-breaker.ts',
-    from: 'as === undefined || !this.#isReached',
-    to: 'as === undefined',
+    from: 'if (!this.#reach.isReached) return false;',
+    to: '',
     why: 'a mistyped host is waited for until providerMaxWait',
   },
   {
     breaks: ['BREAKER-PROVIDER-3'],
     file: 'governor/provider-breaker.ts',
-    from: "if (ending === 'notDispatched') return 'unreached';",
-    to: '',
+    from: "return ending === 'ambiguous' ? 'failed' : 'unreached';",
+    to: "return ending === 'ambiguous' ? 'failed' : undefined;",
     why: 'rows fail as fast as connections are refused',
   },
   {
@@ -40,8 +40,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-BUDGET-3'],
     file: 'call/deliver.ts',
-    from: 'decision.draws && !run.process.governor.health(tool.account).isFailing',
-    to: 'decision.draws',
+    from: '!run.retries.take({ account, isOut })',
+    to: '!run.retries.take({ account, isOut: false })',
     why: 'what was out when an outage began uses up the retries of the run',
   },
   {
@@ -82,8 +82,36 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-4'],
     file: 'governor/provider-breaker.ts',
-    from: "as === undefined || as === 'suspect'",
-    to: 'as === undefined',
+    from: "as === 'failed' || as === 'unreached'",
+    to: "as === 'failed' || as === 'unreached' || as === 'suspect'",
     why: 'a call that fails by its own fault doubles the wait of all others',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-1'],
+    file: 'governor/provider-breaker.ts',
+    from: 'if (dispatchedAt >= this.#inARow.since) this.#inARow.failures = 0;',
+    to: 'this.#inARow.failures = 0;',
+    why: 'slow answers from before an outage hide it until the retries of the run are used up',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-2'],
+    file: 'governor/provider-breaker.ts',
+    from: 'this.#silentSince = now;\n    this.#nextWaitMs = FIRST_PROBE_MS;',
+    to: '',
+    why: 'a provider that answers every other call is said to be gone',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-3'],
+    file: 'governor/reach.ts',
+    from: 'this.#state?.reached(this.#account);',
+    to: '',
+    why: 'whatever is resumed while its provider is down fails all its rows',
+  },
+  {
+    breaks: ['RETRY-BUDGET-3'],
+    file: 'governor/retry.ts',
+    from: 'retries -= Math.min(before, OUTAGE_FAILURES);',
+    to: '',
+    why: 'every outage takes away from the retries of a run',
   },
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { defineTool, type ToolDefinition } from '../sdk/index.ts';
+import { defineTool, type JsonValue, type ToolDefinition } from '../sdk/index.ts';
 import { buildCatalogue, type CatalogueTool, type RawAnswer } from '../tool/index.ts';
 import { type ContractBroken, readAnswer } from './contract.ts';
 
@@ -68,6 +68,22 @@ describe('what an answer costs', () => {
       0.7,
     );
     expect(broken({ cost: { credits: () => 0.700001, max: 0.7 } }, ok).message).toContain('returned 0.700001 credits');
+  });
+});
+
+describe('what was done by what somebody says', () => {
+  const given = (cost: object, value: JsonValue) =>
+    readAnswer(tool({ cost: cost as never }), {}, { kind: 'value', value, given: true }).credits;
+
+  verifies('INTENT-RESOLVE-3', 'costs what its tool reads from that, and the most that it may where it cannot', () => {
+    const priced = { credits: ({ data }: { data: { price: number } }) => data.price, max: 3 };
+    expect(given(priced, { price: 2 })).toBe(2);
+    expect(given(priced, { price: 0 })).toBe(0);
+    expect(given(priced, { price: 4 })).toBe(4);
+    expect([given(priced, {}), given(priced, 'sent'), given(priced, null)]).toEqual([3, 3, 3]);
+    const perResult = { credits: 1, per: 'result' };
+    expect([given(perResult, { id: 1 }), given(perResult, null)]).toEqual([1, 1]);
+    expect([given({ credits: 2 }, null), given({ credits: 0 }, null)]).toEqual([2, 0]);
   });
 });
 

@@ -33,7 +33,7 @@ interface HttpParts {
  */
 export function readAnswer(tool: CatalogueTool, input: JsonValue, raw: RawAnswer | BatchPart): Reading {
   if (raw.kind === 'part') return readPart(tool, input, raw);
-  if (raw.kind === 'value' && raw.given === true) return readGiven(tool, raw.value);
+  if (raw.kind === 'value' && raw.given === true) return readGiven(tool, input, raw.value);
   const read = raw.kind === 'value' ? readValue(raw.value) : readHttp(tool, input, raw);
   return readingOf(tool, input, { read, httpStatus: raw.kind === 'http' ? raw.status : undefined });
 }
@@ -78,10 +78,10 @@ function readingOf(
   };
 }
 
-/** What people say of an operation need not have the form of an answer: it costs what is declared, and what it lacks is null. */
-function readGiven(tool: CatalogueTool, data: JsonValue): Reading {
+/** What is said of an operation that was done need not have the form of an answer: what it lacks is null. */
+function readGiven(tool: CatalogueTool, input: JsonValue, data: JsonValue): Reading {
   const { status } = readValue(data);
-  const { cost, extract } = tool.definition;
+  const { extract } = tool.definition;
   const values: Record<string, JsonValue> = {};
   for (const name of Object.keys(extract ?? {})) {
     try {
@@ -90,9 +90,18 @@ function readGiven(tool: CatalogueTool, data: JsonValue): Reading {
       values[name] = null;
     }
   }
-  const perCall = typeof cost?.credits === 'number' && (cost.per !== 'result' || status === 'completed');
-  const credits = perCall ? roundedCredits(cost.credits as number) : 0;
-  return { status, data, meta: undefined, jobId: undefined, values, credits };
+  return { status, data, meta: undefined, jobId: undefined, values, credits: givenCredits(tool, input, data) };
+}
+
+/** What was done costs what its tool reads from what is said of it, and the most that it may where that cannot be read. */
+function givenCredits(tool: CatalogueTool, input: JsonValue, data: JsonValue): number {
+  // That nobody has its answer does not say that there was none.
+  if (data === null) return tool.maxCredits;
+  try {
+    return creditsOf(tool, { status: 'completed', data, input: input as never, httpStatus: undefined });
+  } catch (error) {
+    return error instanceof PriceAboveMax ? error.price : tool.maxCredits;
+  }
 }
 
 function readValue(value: JsonValue): ToolReading {

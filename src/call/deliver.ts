@@ -308,9 +308,9 @@ export async function failedTry<Of extends Cargo>(
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries: tool.maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
-  // While a provider fails its calls go out one by one: that is no way to multiply them.
-  const draws = decision.draws && !run.process.governor.health(tool.account).isFailing;
-  if (draws && !run.retries.take()) return delivered;
+  const { key: account } = tool.account;
+  const { isFailing: isOut } = run.process.governor.health(tool.account);
+  if (decision.draws && !run.retries.take({ account, isOut })) return delivered;
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;

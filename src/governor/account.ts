@@ -11,6 +11,7 @@ import {
   type PermitRequest,
 } from './permit.ts';
 import { type Health, ProviderBreaker, seenBy } from './provider-breaker.ts';
+import type { Reach } from './reach.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
@@ -23,6 +24,7 @@ export interface AccountParts {
   readonly clock: Clock;
   readonly chance: Chance;
   readonly providerMaxWaitMs: number;
+  readonly reach: Reach;
   readonly declared: readonly WindowLimit[];
   /** One for each of those that are declared. */
   readonly windows: (queue: WindowQueue) => readonly PaceWindow[];
@@ -68,7 +70,7 @@ export class AccountGovernor implements PermitHolder {
     this.#maxWaitMs = parts.providerMaxWaitMs;
     this.#declared = parts.declared;
     this.#leastWaitMs = parts.providerMaxWaitMs;
-    this.#breaker = new ProviderBreaker(parts.providerMaxWaitMs);
+    this.#breaker = new ProviderBreaker(parts.providerMaxWaitMs, parts.reach);
     this.#wakeUp = new WakeUp(parts.clock, () => this.#pump());
     const waiters = { wake: () => this.#pump(), failed: (error: unknown) => this.refuseAll(() => error) };
     const windows = parts.windows({
@@ -321,10 +323,10 @@ export class AccountGovernor implements PermitHolder {
     if (waiter.onAbort !== undefined) waiter.request.signal?.removeEventListener('abort', waiter.onAbort);
   }
 
-  #countEnding({ probe }: GrantedPermit, outcome: PermitOutcome): void {
+  #countEnding({ probe, dispatchedAt }: GrantedPermit, outcome: PermitOutcome): void {
     const as = seenBy(outcome);
     if (probe) this.#breaker.probed(as, this.#clock.monotonic());
-    else if (this.#breaker.ended(as, this.#clock))
+    else if (this.#breaker.ended(as, dispatchedAt, this.#clock))
       this.refuseAll((request) => this.#breaker.refusal(request, this.#clock.monotonic()));
   }
 

@@ -52,13 +52,30 @@ describe('retries', () => {
     expect([20, 2_000].map((tryNo) => retryDelay(tryNo, most))).toEqual([30_000, 30_000]);
   });
 
-  verifies('RETRY-BUDGET-1', 'draw on a fifth of the calls of the run, at least ten', () => {
+  const up = { account: 'acme/default', isOut: false };
+
+  verifies('RETRY-BUDGET-1', 'draw on a fifth of the calls of the run, at least 25', () => {
     const budget = createRetryBudget();
-    for (let retry = 0; retry < 10; retry++) expect(budget.take()).toBe(true);
-    expect(budget.take()).toBe(false);
-    for (let call = 0; call < 100; call++) budget.called();
-    expect(Array.from({ length: 12 }, () => budget.take()).filter(Boolean).length).toBe(10);
-    expect(budget.snapshot()).toEqual({ calls: 100, retries: 20, allowed: 20 });
-    expect(createRetryBudget({ calls: 100, retries: 20 }).take()).toBe(false);
+    for (let retry = 0; retry < 25; retry++) expect(budget.take(up)).toBe(true);
+    expect(budget.take(up)).toBe(false);
+    for (let call = 0; call < 200; call++) budget.called();
+    expect(Array.from({ length: 20 }, () => budget.take(up)).filter(Boolean).length).toBe(15);
+    expect(budget.snapshot()).toEqual({ calls: 200, retries: 40, allowed: 40 });
+    expect(createRetryBudget({ calls: 200, retries: 40 }).take(up)).toBe(false);
+  });
+
+  verifies('RETRY-BUDGET-3', 'of an account that is out draw on nothing, and it gives back what showed that', () => {
+    const budget = createRetryBudget();
+    const other = { account: 'other/default', isOut: false };
+    for (let retry = 0; retry < 15; retry++) budget.take(up);
+    for (let retry = 0; retry < 10; retry++) budget.take(other);
+    expect(budget.take(up)).toBe(false);
+    for (let retry = 0; retry < 40; retry++) expect(budget.take({ ...up, isOut: true })).toBe(true);
+    expect(budget.snapshot().retries).toBe(10);
+    // No more than that: what it took long before is taken.
+    for (let call = 0; call < 1_000; call++) budget.called();
+    for (let retry = 0; retry < 100; retry++) budget.take(other);
+    budget.take({ ...other, isOut: true });
+    expect(budget.snapshot().retries).toBe(10 + 100 - 25);
   });
 });

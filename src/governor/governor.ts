@@ -7,6 +7,7 @@ import type { PersistenceBreaker } from './persistence-breaker.ts';
 import type { PlaceState } from './place-state.ts';
 import type { Health } from './provider-breaker.ts';
 import type { RateState } from './rate-state.ts';
+import { Reach, type ReachState } from './reach.ts';
 import { SharedConcurrency } from './shared-concurrency.ts';
 import { type GateState, SharedGate } from './shared-gate.ts';
 import { SharedWindow } from './shared-window.ts';
@@ -26,6 +27,8 @@ export interface GovernorOptions {
   readonly placeState?: PlaceState;
   /** Keeps what providers have said about when they take calls again, for other processes and later ones; without it, nobody does. */
   readonly gateState?: GateState;
+  /** Absent where no other process, and no later one, is to know which accounts were reached. */
+  readonly reachState?: ReachState;
   /** This process's name in `rateState`; a random one where it is not given. */
   readonly asker?: string;
 }
@@ -74,7 +77,7 @@ export function createGovernor(options: GovernorOptions): Governor {
 }
 
 function accountGovernor(account: ProviderAccount, options: GovernorOptions): AccountGovernor {
-  const { clock, chance = systemChance, providerMaxWaitMs, rateState, placeState, gateState } = options;
+  const { clock, chance = systemChance, providerMaxWaitMs, rateState, placeState, gateState, reachState } = options;
   const limits = declaredWindows(account);
   const { concurrency } = account.limits;
   const asker = options.asker ?? Buffer.from(chance.bytes(8)).toString('hex');
@@ -82,6 +85,7 @@ function accountGovernor(account: ProviderAccount, options: GovernorOptions): Ac
     clock,
     chance,
     providerMaxWaitMs,
+    reach: new Reach(account.key, reachState),
     declared: limits,
     windows: (queue) =>
       limits.map((limit, index) =>

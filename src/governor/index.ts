@@ -28,6 +28,7 @@ export {
   type RateState,
   type RateStateOptions,
 } from './rate-state.ts';
+export type { ReachState } from './reach.ts';
 export { LongWait } from './refusals.ts';
 export { createRetryBudget, type RetryBudget, retryDelay } from './retry.ts';
 export type { Closing, GateState } from './shared-gate.ts';

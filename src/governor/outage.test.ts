@@ -155,6 +155,78 @@ describe('the provider breaker', () => {
     },
   );
 
+  verifies(
+    'BREAKER-PROVIDER-1',
+    'answers to what went out before the failures began are no sign that it works',
+    async () => {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ concurrency: 100 });
+      const slow = await Promise.all(Array.from({ length: 70 }, () => dispatch(governor, requestTo(account))));
+      for (const permit of slow.splice(0, 50)) permit.settle(answered);
+      await clock.advance(1_000);
+      for (const permit of slow.slice(0, 9)) {
+        (await dispatch(governor, requestTo(account))).settle(ambiguous);
+        permit.settle(answered);
+      }
+      const later = await dispatch(governor, requestTo(account));
+      later.settle(answered);
+      for (const [call, permit] of slow.slice(9, 19).entries()) {
+        expect(governor.health(account).isFailing).toBe(false);
+        (await dispatch(governor, requestTo(account))).settle(ambiguous);
+        if (call < 9) permit.settle(answered);
+      }
+      expect(governor.health(account).isFailing).toBe(true);
+    },
+  );
+
+  verifies(
+    'BREAKER-PROVIDER-2',
+    'a provider that answers some of its probes is no silent one, and is asked often',
+    async () => {
+      const clock = new VirtualClock();
+      const { governor, account, out, refused } = await outage(clock, 600);
+      // Two answers, and then a failure: never three in a row.
+      let probes = 0;
+      for (let seconds = 0; seconds < 600; seconds++) {
+        await clock.advance(1_000);
+        for (let settled = -1; settled !== probes; ) {
+          settled = probes;
+          for (const probe of out().slice(probes)) {
+            probe.settle(++probes % 3 === 0 ? ambiguous : answered);
+            await clock.advance(0);
+          }
+        }
+      }
+      expect([out().length, refused().length, governor.health(account).isFailing]).toEqual([600, 0, true]);
+    },
+  );
+
+  verifies('BREAKER-PROVIDER-3', 'is known over processes, and asked for once', async () => {
+    const known = new Set<string>();
+    let looks = 0;
+    const reachState = {
+      reached: (account: string) => void known.add(account),
+      wasReached: async (account: string) => {
+        looks++;
+        return known.has(account);
+      },
+    };
+    const account = accountWith({});
+    const process = () => {
+      const governor = governorOn(new VirtualClock(), { reachState });
+      const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
+      return { end, isFailing: () => governor.health(account).isFailing };
+    };
+    const [first, second] = [process(), process()];
+    for (let call = 0; call < 30; call++) first.end(unreached);
+    first.end(answered);
+    second.end(unreached);
+    await Promise.resolve();
+    for (let call = 0; call < 10; call++) second.end(unreached);
+    expect([first.isFailing(), second.isFailing(), looks]).toEqual([false, true, 2]);
+  });
+
   verifies('BREAKER-PROVIDER-4', 'what fails again after others were answered is no sign of an outage', async () => {
     const clock = new VirtualClock();
     const governor = governorOn(clock);

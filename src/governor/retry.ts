@@ -3,7 +3,8 @@ import type { Chance } from '../scope/index.ts';
 const FIRST_DELAY_MS = 500;
 const LONGEST_DELAY_MS = 30_000;
 const RETRY_SHARE = 0.2;
-const LEAST_RETRIES = 10;
+/** As many failures as it takes at most until an account is seen to be out (provider-breaker). */
+const OUTAGE_FAILURES = 25;
 
 /**
  * Milliseconds to wait before try number `tryNo` + 1: exponential with full jitter, so that calls which failed together
@@ -26,23 +27,35 @@ export function uniform(chance: Chance): number {
 export interface RetryBudget {
   /** A call of the run went out for the first time. */
   called(): void;
-  /** Takes one retry; false where the run has used its share up. */
-  take(): boolean;
+  /**
+   * Takes one retry; false where the run has used its share up. An account that is out takes none, since the breaker lets its calls
+   * out one by one, and gives back what it took until that was seen.
+   */
+  take(of: { readonly account: string; readonly isOut: boolean }): boolean;
   snapshot(): { readonly calls: number; readonly retries: number; readonly allowed: number };
 }
 
-/** A fifth of the run's calls, at least ten; counters of earlier attempts go in. */
+/** A fifth of the run's calls, and at least what an outage takes until it is seen; counters of earlier attempts go in. */
 export function createRetryBudget(earlier: { readonly calls?: number; readonly retries?: number } = {}): RetryBudget {
   let calls = earlier.calls ?? 0;
   let retries = earlier.retries ?? 0;
-  const allowed = (): number => Math.max(LEAST_RETRIES, Math.floor(calls * RETRY_SHARE));
+  /** What each account took of late. */
+  const taken = new Map<string, number>();
+  const allowed = (): number => Math.max(OUTAGE_FAILURES, Math.floor(calls * RETRY_SHARE));
   return {
     called() {
       calls++;
     },
-    take() {
+    take({ account, isOut }) {
+      const before = taken.get(account) ?? 0;
+      if (isOut) {
+        retries -= Math.min(before, OUTAGE_FAILURES);
+        taken.delete(account);
+        return true;
+      }
       if (retries >= allowed()) return false;
       retries++;
+      taken.set(account, before + 1);
       return true;
     },
     snapshot: () => ({ calls, retries, allowed: allowed() }),

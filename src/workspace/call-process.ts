@@ -27,7 +27,7 @@ export function callProcess(parts: {
   readonly reconcile: Reconcile | undefined;
   readonly rereadSecret: (name: string) => boolean;
   /** Where limits are kept; in memory where it is not given. */
-  readonly rates: Pick<GovernorOptions, 'rateState' | 'placeState' | 'gateState' | 'asker'>;
+  readonly rates: Pick<GovernorOptions, 'rateState' | 'placeState' | 'gateState' | 'reachState' | 'asker'>;
   readonly tryLog: TryLog | undefined;
 }): CallProcess {
   const { config, catalogue, store, transport, clock, chance, rescue, reconcile, rereadSecret } = parts;

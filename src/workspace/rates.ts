@@ -24,7 +24,7 @@ const DAY_MS = 86_400_000;
 /** What this process keeps with others on the workspace about limits: of providers, and of the money of a day. */
 export interface SharedLimits {
   /** For the governor. */
-  readonly pace: Pick<GovernorOptions, 'rateState' | 'placeState' | 'gateState' | 'asker'>;
+  readonly pace: Pick<GovernorOptions, 'rateState' | 'placeState' | 'gateState' | 'reachState' | 'asker'>;
   /** What all runs of the workspace may spend in a day; undefined without `creditsPerDay`. */
   readonly day: TreeBudgetsOptions['day'];
   /** What the runs of one tree may spend, whichever process works on them. */
@@ -57,7 +57,7 @@ export function sharedLimits(parts: {
   const rateState = createRateState(rates.slots, { isGone });
   const limit = config.creditsPerDay;
   return {
-    pace: { rateState, placeState: rates.places, gateState: rates.gates, asker: session },
+    pace: { rateState, placeState: rates.places, gateState: rates.gates, reachState: rates.reached, asker: session },
     day: limit === undefined ? undefined : dayBudget(rates, { limit, store, clock }),
     async tree({ rootId, limit: credits, settled }) {
       const of = {

@@ -134,7 +134,7 @@ describe('retries', () => {
         ctx.tools.execute({ id: 'x', tool: 'acme.find', input: { n } })))).filter((one) => one.status === 'rejected').length`,
     );
     expect(result).toBe(20);
-    expect(sent).toHaveLength(20 + 10);
+    expect(sent).toHaveLength(20 + 25);
   });
 });
 

@@ -47,6 +47,7 @@ CREATE TABLE IF NOT EXISTS places (
   PRIMARY KEY (account, session)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gates (account TEXT PRIMARY KEY, at REAL NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reached (account TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS open_tries (
   run TEXT, call TEXT, root TEXT NOT NULL, dataset_no INTEGER NOT NULL, ordinal INTEGER NOT NULL, tool TEXT NOT NULL DEFAULT '',
   operation_key TEXT, out INTEGER NOT NULL, lost INTEGER NOT NULL, lost_before INTEGER NOT NULL DEFAULT 0, day TEXT,
@@ -80,7 +81,7 @@ interface MetaRow {
  *
  * Owns: the connection, opened at the first use; the file's life: made, taken over from sessions that are gone, remade
  * where it is damaged. Does not own: what is in the tables (rate-slots, inflight-places, closed-gates,
- * credit-ledger, try-log).
+ * reached-accounts, credit-ledger, try-log).
  *
  * Invariants
  *  1. A transaction opens and ends in one turn of the event loop. Another process's lock is waited for from the clock.

@@ -289,6 +289,20 @@ describe('gates in rates.db', () => {
   });
 });
 
+describe('accounts that were reached', () => {
+  verifies('BREAKER-PROVIDER-3', 'are known to other processes and to later ones', async () => {
+    const one = open();
+    expect([await one.reached.wasReached('acme'), one.reached.wasReached('acme')]).toEqual([false, false]);
+    one.reached.reached('acme');
+    one.reached.reached('acme');
+    await turn();
+    expect([await open({ session: 'two' }).reached.wasReached('acme'), one.reached.wasReached('other')]).toEqual([
+      true,
+      false,
+    ]);
+  });
+});
+
 describe('a ledger in rates.db', () => {
   const DAY = 86_400_000;
   const day = (): string => new Date(clock.now()).toISOString().slice(0, 10);

@@ -3,6 +3,7 @@ import { CreditLedger, type LedgerOptions } from './credit-ledger.ts';
 import { InflightPlaces } from './inflight-places.ts';
 import { RateSlots } from './rate-slots.ts';
 import { RatesFile, type RatesOptions } from './rates-file.ts';
+import { ReachedAccounts } from './reached-accounts.ts';
 import { TryLog } from './try-log.ts';
 
 /** `rates.db`: what the processes on one workspace share about limits of providers and of money. */
@@ -10,6 +11,7 @@ export interface Rates {
   readonly slots: RateSlots;
   readonly places: InflightPlaces;
   readonly gates: ClosedGates;
+  readonly reached: ReachedAccounts;
   readonly tries: TryLog;
   ledger(name: string, options: LedgerOptions): CreditLedger;
   /** `last` is done with the lock waited for, so that what it changes is kept. */
@@ -23,6 +25,7 @@ export function openRates(options: RatesOptions): Rates {
     slots: new RateSlots(file),
     places: new InflightPlaces(file),
     gates: new ClosedGates(file),
+    reached: new ReachedAccounts(file),
     tries: new TryLog(file),
     ledger: (name, of) => new CreditLedger(file, name, of),
     close: (last) => file.close(last),
