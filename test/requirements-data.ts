@@ -292,11 +292,13 @@ export const REQUIREMENTS = {
   'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle; who can ask another one meanwhile does so at once.',
   'BREAKER-PROVIDER-2':
-    'In an outage a call that no other provider can answer waits, unless its own tries are used up, or nobody was answered for providerMaxWait.',
+    'In an outage a call that no other provider can answer waits, unless its own tries are used up after a minute, or nobody was answered for providerMaxWait.',
   'BREAKER-PROVIDER-3':
     'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
   'BREAKER-PROVIDER-4':
     'Calls that fail by their own fault, again and again while others are answered, are no outage: at the end of a run nobody waits for them.',
+  'RETRY-OUTAGE-1':
+    'While a provider that worked before answers nobody, no call is given up within a minute of its first failure, however often it was tried.',
   'RETRY-BUDGET-3':
     'While a provider is out its calls draw on no retries of the run, and those that showed it are given back: no row fails for what others were out.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',

@@ -75,7 +75,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-4'],
     file: 'call/tries.ts',
-    from: 'if (so.answersBefore !== undefined && answers > so.answersBefore) so.isSuspect = true;',
+    from: 'if (so.failed !== undefined && answers > so.failed.answers) so.isSuspect = true;',
     to: '',
     why: 'the last rows of a run, which fail by their own fault, hold it until providerMaxWait',
   },
@@ -113,5 +113,26 @@ export const OUTAGES: readonly Mutation[] = [
     from: 'retries -= Math.min(before, OUTAGE_FAILURES);',
     to: '',
     why: 'every outage takes away from the retries of a run',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/deliver.ts',
+    from: 'maxTries > 1 && isPatient(',
+    to: 'isPatient(',
+    why: 'a tool that is to be tried once is tried on',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/tries.ts',
+    from: 'isSuspect !== true && now - failed.since < OUTAGE_MS',
+    to: 'false',
+    why: 'a run with one call at a time loses a row to a restart of its provider',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/tries.ts',
+    from: 'failed.answers > 0 && ',
+    to: '',
+    why: 'a pilot whose provider never works is told so after minutes',
   },
 ];

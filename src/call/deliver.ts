@@ -11,7 +11,7 @@ import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
-import { hasFailedBefore, type Tries, triesAfter, type Unsure } from './tries.ts';
+import { hasFailedBefore, isPatient, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -217,7 +217,9 @@ async function unanswered<Of extends Cargo>(
   // A try that was refused says nothing of the one before it.
   const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
   const isOurs = tried.delivered.error !== undefined;
-  const isSuspect = hasFailedBefore(tried.so, ending, run.process.governor.health(cargo.tool.account));
+  const { clock, governor } = run.process;
+  const { answers } = governor.health(cargo.tool.account);
+  const isSuspect = hasFailedBefore(tried.so, ending, { answers, now: clock.monotonic() });
   permit.settle({ ending, isOurs, isSuspect, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
@@ -305,7 +307,8 @@ export async function failedTry<Of extends Cargo>(
     so.reread = true;
     return undefined;
   }
-  const decision = retryDecision(ending, { tries: so.counted + 1, maxTries: tool.maxTries, effect, keyed });
+  const maxTries = mostTries(run, tool, so);
+  const decision = retryDecision(ending, { tries: so.counted + 1, maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
   const { key: account } = tool.account;
@@ -314,6 +317,11 @@ export async function failedTry<Of extends Cargo>(
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;
+}
+
+/** Its tool says how often it is tried; in an outage that has just begun there is no end to it. */
+function mostTries(run: CallRun, { maxTries }: CatalogueTool, so: Tries): number {
+  return maxTries > 1 && isPatient(so, run.process.clock.monotonic()) ? Number.POSITIVE_INFINITY : maxTries;
 }
 
 /** Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so. */

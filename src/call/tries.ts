@@ -12,8 +12,8 @@ export interface Tries {
   /** True once it went out again because its secret has changed. */
   reread: boolean;
   unsure: Unsure;
-  /** How many calls its provider had answered when it last failed. */
-  answersBefore?: number;
+  /** When it failed first, in this attempt (monotonic), and how many calls its provider had answered when it last did. */
+  failed?: { readonly since: number; readonly answers: number };
   /** True once the provider has answered others after it failed, and it failed again. */
   isSuspect?: boolean;
 }
@@ -22,11 +22,23 @@ export interface Tries {
 export type Unsure = boolean | 'perhaps';
 
 /** True where it has failed once more, after its provider had answered others since: the fault may be its own. */
-export function hasFailedBefore(so: Tries, ending: Ending, { answers }: { readonly answers: number }): boolean {
+export function hasFailedBefore(
+  so: Tries,
+  ending: Ending,
+  { answers, now }: { readonly answers: number; readonly now: number },
+): boolean {
   if (ending !== 'ambiguous' && ending !== 'notDispatched') return false;
-  if (so.answersBefore !== undefined && answers > so.answersBefore) so.isSuspect = true;
-  so.answersBefore = answers;
+  if (so.failed !== undefined && answers > so.failed.answers) so.isSuspect = true;
+  so.failed = { since: so.failed?.since ?? now, answers };
   return so.isSuspect === true;
+}
+
+/** For how long a call is tried whose provider worked before and answers nobody now, however often that is (ms). */
+const OUTAGE_MS = 60_000;
+
+/** True while its failures are no sign that it is worth no other try: nobody is answered, and was before. */
+export function isPatient({ failed, isSuspect }: Tries, now: number): boolean {
+  return failed !== undefined && failed.answers > 0 && isSuspect !== true && now - failed.since < OUTAGE_MS;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

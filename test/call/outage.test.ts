@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { fastClock } from '../harness/crash.ts';
+import { fastClock, zeroChance } from '../harness/crash.ts';
 import { batchedTool, countedTool, endsAs, inputRows } from '../harness/tools.ts';
 import { openTest, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
@@ -38,6 +38,30 @@ describe('an outage early in a run', () => {
         expect(sent.length).toBeGreaterThan(100);
         expect(sent.length).toBeLessThan(100 + 75);
       });
+});
+
+describe('an outage of a run with one call at a time', () => {
+  const ONE = inputRows(1);
+
+  /** Answers five calls, then fails so often. */
+  async function failing(times: number, parts: object = {}) {
+    const { tool, sent } = countedTool({ ...KEYED, ...parts }, ({ n }) => {
+      if (sent.length > 5 && sent.length <= 5 + times) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], chance: zeroChance() });
+    const { run } = await runPlay(workspace, ONE, { input: { rows: 8 } });
+    const { failed, completed } = await workspace.store.datasets.rowCounts(run.no, 1);
+    return [failed, completed, sent.length];
+  }
+
+  verifies('RETRY-OUTAGE-1', 'fails no row, though its call is tried more often than its tool says', async () => {
+    expect(await failing(9)).toEqual([0, 8, 8 + 9]);
+  });
+
+  verifies('RETRY-OUTAGE-1', 'is none of its business where its tool is to be tried once', async () => {
+    expect(await failing(9, { maxTries: 1 })).toEqual([3, 5, 8]);
+  });
 });
 
 describe('rows that fail by their own fault', () => {
