@@ -19,7 +19,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-3'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (!this.#reach.isReached) return false;',
+    from: "if (as === 'unreached' && !this.#reach.isReached) return false;",
     to: '',
     why: 'a mistyped host is waited for until providerMaxWait',
   },
@@ -131,8 +131,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'failed.answers > 0 && ',
-    to: '',
+    from: 'failed?.hasWorked === true && ',
+    to: 'failed !== undefined && ',
     why: 'a pilot whose provider never works is told so after minutes',
   },
 ];

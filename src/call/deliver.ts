@@ -218,8 +218,10 @@ async function unanswered<Of extends Cargo>(
   const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
   const isOurs = tried.delivered.error !== undefined;
   const { clock, governor } = run.process;
-  const { answers } = governor.health(cargo.tool.account);
-  const isSuspect = hasFailedBefore(tried.so, ending, { answers, now: clock.monotonic() });
+  const isSuspect = hasFailedBefore(tried.so, ending, {
+    ...governor.health(cargo.tool.account),
+    now: clock.monotonic(),
+  });
   permit.settle({ ending, isOurs, isSuspect, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {

@@ -1,3 +1,4 @@
+import type { Health } from '../governor/index.ts';
 import type { Ending } from '../sdk/index.ts';
 
 /** How far an operation has come that did not end at its first try. */
@@ -12,8 +13,8 @@ export interface Tries {
   /** True once it went out again because its secret has changed. */
   reread: boolean;
   unsure: Unsure;
-  /** When it failed first, in this attempt (monotonic), and how many calls its provider had answered when it last did. */
-  failed?: { readonly since: number; readonly answers: number };
+  /** When it failed first, in this attempt (monotonic), and how its provider was when it last did. */
+  failed?: { readonly since: number; readonly answers: number; readonly hasWorked: boolean };
   /** True once the provider has answered others after it failed, and it failed again. */
   isSuspect?: boolean;
 }
@@ -25,11 +26,11 @@ export type Unsure = boolean | 'perhaps';
 export function hasFailedBefore(
   so: Tries,
   ending: Ending,
-  { answers, now }: { readonly answers: number; readonly now: number },
+  { answers, hasWorked, now }: Pick<Health, 'answers' | 'hasWorked'> & { readonly now: number },
 ): boolean {
   if (ending !== 'ambiguous' && ending !== 'notDispatched') return false;
   if (so.failed !== undefined && answers > so.failed.answers) so.isSuspect = true;
-  so.failed = { since: so.failed?.since ?? now, answers };
+  so.failed = { since: so.failed?.since ?? now, answers, hasWorked };
   return so.isSuspect === true;
 }
 
@@ -38,7 +39,7 @@ const OUTAGE_MS = 60_000;
 
 /** True while its failures are no sign that it is worth no other try: nobody is answered, and was before. */
 export function isPatient({ failed, isSuspect }: Tries, now: number): boolean {
-  return failed !== undefined && failed.answers > 0 && isSuspect !== true && now - failed.since < OUTAGE_MS;
+  return failed?.hasWorked === true && isSuspect !== true && now - failed.since < OUTAGE_MS;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

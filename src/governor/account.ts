@@ -114,7 +114,7 @@ export class AccountGovernor implements PermitHolder {
   }
 
   get health(): Health {
-    return { isFailing: this.#breaker.isOpen, answers: this.#breaker.answers };
+    return this.#breaker.health;
   }
 
   /** Milliseconds that a call which came now would probably wait; 0 where nothing is known to hold it back. */

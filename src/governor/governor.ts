@@ -27,7 +27,7 @@ export interface GovernorOptions {
   readonly placeState?: PlaceState;
   /** Keeps what providers have said about when they take calls again, for other processes and later ones; without it, nobody does. */
   readonly gateState?: GateState;
-  /** Absent where no other process, and no later one, is to know which accounts were reached. */
+  /** Absent where no other process, and no later one, is to know which accounts have answered. */
   readonly reachState?: ReachState;
   /** This process's name in `rateState`; a random one where it is not given. */
   readonly asker?: string;

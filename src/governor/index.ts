@@ -13,6 +13,7 @@ export type { ResponseHeaders } from './headers.ts';
 export type { Permit, PermitOutcome, PermitRequest } from './permit.ts';
 export { createPersistenceBreaker, type PersistenceBreaker } from './persistence-breaker.ts';
 export type { NamedClaim, PlaceChange, PlaceClaim, PlaceState, PlaceView } from './place-state.ts';
+export type { Health } from './provider-breaker.ts';
 export {
   memoryRateLogs,
   type RateChange,

@@ -234,14 +234,14 @@ describe('the provider breaker', () => {
     const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
     for (let call = 0; call < 50; call++) end(answered);
     for (let call = 0; call < 24; call++) end({ ...ambiguous, isSuspect: true });
-    expect(governor.health(account)).toEqual({ isFailing: false, answers: 50 });
+    expect(governor.health(account)).toMatchObject({ isFailing: false, answers: 50 });
     // Half of all is too many, whosesoever fault it is. As probes they go on one by one.
     end({ ...ambiguous, isSuspect: true });
     expect(governor.health(account).isFailing).toBe(true);
     await clock.advance(1_000);
     for (let probe = 0; probe < 20; probe++) end({ ...unreached, isSuspect: true });
     for (let probe = 0; probe < 3; probe++) end(answered);
-    expect(governor.health(account)).toEqual({ isFailing: false, answers: 53 });
+    expect(governor.health(account)).toEqual({ isFailing: false, answers: 53, hasWorked: true });
   });
 
   it('a probe that never went out leaves the place to the next', async () => {

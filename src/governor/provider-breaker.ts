@@ -10,6 +10,8 @@ export interface Health {
   readonly isFailing: boolean;
   /** How many calls it has answered. */
   readonly answers: number;
+  /** Whether it has ever answered anybody on the workspace. */
+  readonly hasWorked: boolean;
 }
 
 /** What the ending of a call says of its provider: nothing where it was put off, or ended on our side. */
@@ -39,7 +41,7 @@ const PROBES_TO_CLOSE = 3;
  * Invariants
  *  1. It opens when ten calls in a row, or half of the last fifty and ten at least, were failures. The answer to what went out
  *     before a row of failures began does not end it.
- *  2. An account that nobody was ever answered by is no failing one where it cannot be reached: its address may be wrong.
+ *  2. An account that has never answered anybody is no failing one where it cannot be reached: its address may be wrong.
  *  3. What failed before others were answered, and fails again, counts for the half alone, and as a probe it says nothing: calls
  *     that fail by their own fault are what is left of a run.
  *  4. While it is open at most one probe is out. The next one goes out at once after one that was answered, 1 s after one that
@@ -69,13 +71,12 @@ export class ProviderBreaker {
     this.#reach = reach;
   }
 
-  get isOpen(): boolean {
-    return this.#silentSince !== undefined;
+  get health(): Health {
+    return { isFailing: this.isOpen, answers: this.#answers, hasWorked: this.#reach.isReached };
   }
 
-  /** How many calls were answered. */
-  get answers(): number {
-    return this.#answers;
+  get isOpen(): boolean {
+    return this.#silentSince !== undefined;
   }
 
   /** Whether it has been open, and no probe was answered, for longer than anybody waits. */
@@ -120,6 +121,7 @@ export class ProviderBreaker {
     }
     this.#nextProbeAt = now;
     if (as !== 'answered') return;
+    this.#reach.reached();
     this.#answers++;
     this.#silentSince = now;
     this.#nextWaitMs = FIRST_PROBE_MS;
@@ -136,9 +138,8 @@ export class ProviderBreaker {
       if (dispatchedAt >= this.#inARow.since) this.#inARow.failures = 0;
       return false;
     }
-    if (as === 'failed') this.#reach.reached();
-    else this.#reach.unreached();
-    if (!this.#reach.isReached) return false;
+    this.#reach.missed();
+    if (as === 'unreached' && !this.#reach.isReached) return false;
     this.#count(1);
     if (as !== 'suspect') this.#fails(as === 'failed' ? dispatchedAt : clock.monotonic());
     if (this.isOpen || !this.#isFailing) return false;

@@ -1,4 +1,4 @@
-/** Port: where it is kept which accounts were ever reached (`rates.db`), for other processes and later ones. */
+/** Port: where it is kept which accounts have ever answered (`rates.db`), for other processes and later ones. */
 export interface ReachState {
   /** Never throws, and is waited for by nobody. */
   reached(account: string): void;
@@ -7,8 +7,8 @@ export interface ReachState {
 }
 
 /**
- * Whether anybody on the workspace has ever got through to an account: one that cannot be reached any more is out, and of one that
- * never was the address may be wrong.
+ * Whether an account has ever answered anybody on the workspace: one that does not any more is out, and of one that never did the
+ * address may be wrong, or what is asked.
  */
 export class Reach {
   readonly #account: string;
@@ -33,8 +33,8 @@ export class Reach {
     this.#state?.reached(this.#account);
   }
 
-  /** It cannot be reached now: whether it ever was is looked up. */
-  unreached(): void {
+  /** It does not answer now: whether it ever has is looked up. */
+  missed(): void {
     if (this.#isReached || this.#isAsked) return;
     this.#isAsked = true;
     const learn = (wasReached: boolean): void => {

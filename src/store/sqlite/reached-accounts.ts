@@ -1,7 +1,7 @@
 import type { Database } from './driver.ts';
 import type { RatesFile } from './rates-file.ts';
 
-/** Accounts that somebody on this workspace has got through to, in `rates.db`. */
+/** Accounts that have answered somebody on this workspace, in `rates.db`. */
 export class ReachedAccounts {
   readonly #file: RatesFile;
 
