@@ -298,7 +298,7 @@ export const REQUIREMENTS = {
   'BREAKER-PROVIDER-4':
     'Calls that fail by their own fault, again and again while others are answered, are no outage: at the end of a run nobody waits for them.',
   'RETRY-OUTAGE-1':
-    'While a provider that worked before answers nobody, no call is given up within a minute of its first failure, however often it was tried.',
+    'While a provider that worked before fails several calls in a row, none is given up within a minute of its first failure, however often it was tried.',
   'RETRY-BUDGET-3':
     'While a provider is out its calls draw on no retries of the run, and those that showed it are given back: no row fails for what others were out.',
   'BUDGET-TREE-1': 'A run draws on its own budget and on every one around it: that of its root and that of the day.',

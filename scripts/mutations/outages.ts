@@ -12,7 +12,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (this.#inARow.failures >= LEAST_FAILURES) return true;',
+    from: 'if (failures >= LEAST_FAILURES && failures * 2 >= dispatched) return true;',
     to: '',
     why: 'an outage uses up the retries of a short run before it is seen',
   },
@@ -40,8 +40,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-BUDGET-3'],
     file: 'call/deliver.ts',
-    from: '!run.retries.take({ account, isOut })',
-    to: '!run.retries.take({ account, isOut: false })',
+    from: 'isOut: health.isFailing',
+    to: 'isOut: false',
     why: 'what was out when an outage began uses up the retries of the run',
   },
   {
@@ -75,7 +75,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-4'],
     file: 'call/tries.ts',
-    from: 'if (so.failed !== undefined && answers > so.failed.answers) so.isSuspect = true;',
+    from: 'if (failed !== undefined && answers > failed.answers) so.isSuspect = true;',
     to: '',
     why: 'the last rows of a run, which fail by their own fault, hold it until providerMaxWait',
   },
@@ -89,8 +89,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (dispatchedAt >= this.#inARow.since) this.#inARow.failures = 0;',
-    to: 'this.#inARow.failures = 0;',
+    from: 'if (dispatchedAt >= this.#inARow.since) this.#endRow();',
+    to: 'this.#endRow();',
     why: 'slow answers from before an outage hide it until the retries of the run are used up',
   },
   {
@@ -124,15 +124,29 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'isSuspect !== true && now - failed.since < OUTAGE_MS',
+    from: '(health.isFailing || health.failedCalls > 1) && now - failed.since < OUTAGE_MS',
     to: 'false',
     why: 'a run with one call at a time loses a row to a restart of its provider',
   },
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'failed?.hasWorked === true && ',
-    to: 'failed !== undefined && ',
+    from: ' || !health.hasWorked',
+    to: '',
     why: 'a pilot whose provider never works is told so after minutes',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/deliver.ts',
+    from: 'carrier.passesOver(cargo) ? tool.maxTries : ',
+    to: '',
+    why: 'a waterfall asks a leg that is down for a minute',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-1'],
+    file: 'governor/provider-breaker.ts',
+    from: ' && failures * 2 >= dispatched',
+    to: '',
+    why: 'a provider that fails one call in four, quickly, is said to be out',
   },
 ];

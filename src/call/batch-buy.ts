@@ -3,7 +3,7 @@ import { joined, recalled } from './batch-gather.ts';
 import { MemberFailed } from './batch-member.ts';
 import type { MemberEnd } from './batch-seat.ts';
 import { ContractBroken } from './contract.ts';
-import { type Bought, deliverQuestion, failedTry, wentOn } from './deliver.ts';
+import { type Bought, deliverQuestion, failedTry, passesOver, wentOn } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
@@ -76,7 +76,7 @@ async function failedMember(
     return { ...failure, error: doubtError(question, `${failure.message}.`) };
   const { changes: secretChanges } = run.rereads;
   return failedTry(run, question, {
-    carrier: { keep: keepOperation, operationKey: operationKeyOf },
+    carrier: { keep: keepOperation, operationKey: operationKeyOf, passesOver },
     so,
     delivered: failure,
     secretChanges,

@@ -19,6 +19,7 @@ const deliverBatch = deliveryBy<BatchLoad>({
   announce,
   isUnsure: () => false,
   isPartedBy: ({ members }, failure) => members.length > 1 && mayBeOnes(failure),
+  passesOver: ({ passesOver }) => passesOver,
   paidCalls: paidMembers,
   keep,
 });
@@ -188,7 +189,7 @@ async function permitOf(
         return isParkable ? ROW_WAIT_MS : undefined;
       },
       get passesOver() {
-        return load.members.every(({ asked: { scope } }) => scope?.passesOver === true);
+        return load.passesOver;
       },
       atTurn,
       budget: run.budget,

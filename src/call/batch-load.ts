@@ -97,6 +97,11 @@ export class BatchLoad implements Cargo {
     return Math.max(...this.members.map(({ asked }) => asked.timeoutMs));
   }
 
+  /** True where all its members ask another provider instead of one that fails. */
+  get passesOver(): boolean {
+    return this.members.every(({ asked: { scope } }) => scope?.passesOver === true);
+  }
+
   /** True where a later attempt must send the very same batch, or must know that it may have been sent. */
   get isRecorded(): boolean {
     return this.effect !== 'read' || this.tool.sendsIdempotencyKey;

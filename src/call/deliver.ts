@@ -1,4 +1,4 @@
-import type { Permit } from '../governor/index.ts';
+import type { Health, Permit } from '../governor/index.ts';
 import { retryDelay } from '../governor/index.ts';
 import { PutOff, type Scope, sleep } from '../scope/index.ts';
 import type { Effect, JsonValue } from '../sdk/index.ts';
@@ -11,7 +11,7 @@ import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
-import { hasFailedBefore, isPatient, type Tries, triesAfter, type Unsure } from './tries.ts';
+import { isPatient, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -56,6 +56,8 @@ export interface Carrier<Of extends Cargo> {
   isUnsure(cargo: Of): boolean;
   /** True where it goes out in parts after this, so that what was asked together must not have been done. */
   isPartedBy(cargo: Of, failure: Failure): boolean;
+  /** True where another provider is asked instead of one that fails. */
+  passesOver(cargo: Of): boolean;
   /** The calls that go out with it and are paid for. */
   paidCalls(cargo: Of): readonly OpenTry[];
   /** Makes durable how far it has come. */
@@ -85,9 +87,14 @@ export const deliverQuestion = deliveryBy<Question>({
   announce: (run, question, so) => (question.site === undefined ? undefined : intend(run, question, so)),
   isUnsure: ({ operationKey }) => operationKey !== undefined,
   isPartedBy: () => false,
+  passesOver,
   paidCalls: ({ tool, callId, scope: { place } }) => paidCalls(tool, [{ callId, place }]),
   keep: keepOperation,
 });
+
+export function passesOver({ scope }: Question): boolean {
+  return scope.passesOver;
+}
 
 /** What goes out may be charged, for each of these at the most that the tool may cost. */
 export function paidCalls(
@@ -142,7 +149,7 @@ export function deliveryBy<Of extends Cargo>(
         tool,
         permit,
         input: cargo.input,
-        operationKey: () => carrier.operationKey(run, cargo, refusals),
+        operationKey: () => tracked?.operationKey ?? carrier.operationKey(run, cargo, refusals),
         timeoutMs: cargo.timeoutMs,
         signal: run.signal,
       });
@@ -218,11 +225,9 @@ async function unanswered<Of extends Cargo>(
   const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
   const isOurs = tried.delivered.error !== undefined;
   const { clock, governor } = run.process;
-  const isSuspect = hasFailedBefore(tried.so, ending, {
-    ...governor.health(cargo.tool.account),
-    now: clock.monotonic(),
-  });
-  permit.settle({ ending, isOurs, isSuspect, credits: mayCost ? 'later' : 0, headers, latencyMs });
+  const { answers } = governor.health(cargo.tool.account);
+  const repeats = repeated(tried.so, ending, { answers, now: clock.monotonic() });
+  permit.settle({ ending, isOurs, repeats, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
     const failure = await failedTry(run, cargo, tried);
@@ -309,21 +314,24 @@ export async function failedTry<Of extends Cargo>(
     so.reread = true;
     return undefined;
   }
-  const maxTries = mostTries(run, tool, so);
+  const health = run.process.governor.health(tool.account);
+  const maxTries = carrier.passesOver(cargo) ? tool.maxTries : mostTries(run, tool, { so, health });
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
-  const { key: account } = tool.account;
-  const { isFailing: isOut } = run.process.governor.health(tool.account);
-  if (decision.draws && !run.retries.take({ account, isOut })) return delivered;
+  if (decision.draws && !run.retries.take({ account: tool.account.key, isOut: health.isFailing })) return delivered;
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;
 }
 
 /** Its tool says how often it is tried; in an outage that has just begun there is no end to it. */
-function mostTries(run: CallRun, { maxTries }: CatalogueTool, so: Tries): number {
-  return maxTries > 1 && isPatient(so, run.process.clock.monotonic()) ? Number.POSITIVE_INFINITY : maxTries;
+function mostTries(
+  run: CallRun,
+  { maxTries }: CatalogueTool,
+  { so, health }: { readonly so: Tries; readonly health: Health },
+): number {
+  return maxTries > 1 && isPatient(so, health, run.process.clock.monotonic()) ? Number.POSITIVE_INFINITY : maxTries;
 }
 
 /** Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so. */
@@ -341,7 +349,7 @@ interface SentTry {
 }
 
 interface FailedTry<Of extends Cargo> {
-  readonly carrier: Pick<Carrier<Of>, 'keep' | 'operationKey'>;
+  readonly carrier: Pick<Carrier<Of>, 'keep' | 'operationKey' | 'passesOver'>;
   readonly so: Tries;
   readonly delivered: Failure;
   readonly secretChanges: number;

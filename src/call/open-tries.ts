@@ -161,12 +161,17 @@ export class OpenTries {
     if (log === undefined || paid.length === 0) return undefined;
     const callIds = (): readonly string[] => paid.map(({ callId }) => callId);
     const { id } = this.#run;
+    let key: string | undefined;
     return new TrackedPermit(permit, {
       isReserved,
+      key: () => key,
       reduced: () => {
         paid = paidOf(calls());
       },
-      sent: () => log.sent(this.#run, paid, operationKey()),
+      sent: () => {
+        key = operationKey();
+        return log.sent(this.#run, paid, key);
+      },
       ended: (how) => void log.ended(id, callIds(), how),
       left: () => log.leave(id, callIds()),
     });
@@ -286,6 +291,7 @@ function together(held: readonly LostTry[]): LostTry {
 
 interface Tracking {
   readonly isReserved: boolean;
+  readonly key: () => string | undefined;
   readonly reduced: () => void;
   readonly sent: () => Promise<void>;
   readonly ended: (how: 'known' | 'lost') => void;
@@ -313,6 +319,11 @@ export class TrackedPermit implements Permit {
 
   get pacedMs(): number {
     return this.#permit.pacedMs;
+  }
+
+  /** Under which they are on record; undefined for a tool that sends none. */
+  get operationKey(): string | undefined {
+    return this.#tracking.key();
   }
 
   /** Resolves when it is on record that they go out: what else has to be so before, `intended`, before. */

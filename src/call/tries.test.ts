@@ -1,37 +1,34 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { hasFailedBefore, isPatient, triesAfter } from './tries.ts';
+import { isPatient, repeated, triesAfter } from './tries.ts';
 
 describe('a call that fails', () => {
   const MINUTE = 60_000;
+  const out = { isFailing: false, answers: 7, failedCalls: 2, hasWorked: true };
   const begun = () => triesAfter({ tries: 0, refusals: 0 });
 
-  verifies(
-    'RETRY-OUTAGE-1',
-    'is tried on for a minute, where its provider was reached before and answers nobody now',
-    () => {
-      const so = begun();
-      expect(isPatient(so, 0)).toBe(false);
-      for (const now of [1_000, 30_000]) hasFailedBefore(so, 'ambiguous', { answers: 0, hasWorked: true, now });
-      expect([isPatient(so, MINUTE + 999), isPatient(so, MINUTE + 1_000)]).toEqual([true, false]);
-      const never = begun();
-      hasFailedBefore(never, 'notDispatched', { answers: 0, hasWorked: false, now: 0 });
-      expect(isPatient(never, 0)).toBe(false);
-    },
-  );
+  verifies('RETRY-OUTAGE-1', 'is tried on for a minute, where its provider worked before and fails others, too', () => {
+    const so = begun();
+    expect(isPatient(so, out, 0)).toBe(false);
+    for (const now of [1_000, 30_000]) repeated(so, 'ambiguous', { answers: 7, now });
+    expect([isPatient(so, out, MINUTE + 999), isPatient(so, out, MINUTE + 1_000)]).toEqual([true, false]);
+    // It may be the only one that fails, or nobody was ever answered.
+    expect(isPatient(so, { ...out, failedCalls: 1 }, 2_000)).toBe(false);
+    expect(isPatient(so, { ...out, failedCalls: 0, isFailing: true }, 2_000)).toBe(true);
+    expect(isPatient(so, { ...out, hasWorked: false }, 2_000)).toBe(false);
+  });
 
   verifies(
     ['RETRY-OUTAGE-1', 'BREAKER-PROVIDER-4'],
     'again after others were answered is suspect, and stays so',
     () => {
       const so = begun();
-      const fail = (answers: number) => hasFailedBefore(so, 'ambiguous', { answers, hasWorked: true, now: 0 });
-      expect([fail(7), fail(7), fail(8), fail(8)]).toEqual([false, false, true, true]);
-      expect(isPatient(so, 0)).toBe(false);
+      const fail = (answers: number) => repeated(so, 'ambiguous', { answers, now: 0 });
+      expect([fail(7), fail(7), fail(8), fail(8)]).toEqual([undefined, 'failure', 'suspect', 'suspect']);
+      expect(isPatient(so, out, 0)).toBe(false);
       const deferred = begun();
-      for (const answers of [1, 2, 3])
-        expect(hasFailedBefore(deferred, 'deferred', { answers, hasWorked: true, now: 0 })).toBe(false);
-      expect(hasFailedBefore(deferred, 'ambiguous', { answers: 4, hasWorked: true, now: 0 })).toBe(false);
+      for (const answers of [1, 2, 3]) expect(repeated(deferred, 'deferred', { answers, now: 0 })).toBe(undefined);
+      expect(repeated(deferred, 'ambiguous', { answers: 4, now: 0 })).toBe(undefined);
     },
   );
 });

@@ -1,4 +1,4 @@
-import type { Health } from '../governor/index.ts';
+import type { Health, PermitOutcome } from '../governor/index.ts';
 import type { Ending } from '../sdk/index.ts';
 
 /** How far an operation has come that did not end at its first try. */
@@ -13,8 +13,8 @@ export interface Tries {
   /** True once it went out again because its secret has changed. */
   reread: boolean;
   unsure: Unsure;
-  /** When it failed first, in this attempt (monotonic), and how its provider was when it last did. */
-  failed?: { readonly since: number; readonly answers: number; readonly hasWorked: boolean };
+  /** When it failed first, in this attempt (monotonic), and how many calls its provider had answered when it last did. */
+  failed?: { readonly since: number; readonly answers: number };
   /** True once the provider has answered others after it failed, and it failed again. */
   isSuspect?: boolean;
 }
@@ -22,24 +22,27 @@ export interface Tries {
 /** Whether it may have been done under its present key: true where an answer was lost, 'perhaps' where a record cannot tell. */
 export type Unsure = boolean | 'perhaps';
 
-/** True where it has failed once more, after its provider had answered others since: the fault may be its own. */
-export function hasFailedBefore(
+/** What a try repeats that has ended so: it is suspect where its provider has answered others since it failed before. */
+export function repeated(
   so: Tries,
   ending: Ending,
-  { answers, hasWorked, now }: Pick<Health, 'answers' | 'hasWorked'> & { readonly now: number },
-): boolean {
-  if (ending !== 'ambiguous' && ending !== 'notDispatched') return false;
-  if (so.failed !== undefined && answers > so.failed.answers) so.isSuspect = true;
-  so.failed = { since: so.failed?.since ?? now, answers, hasWorked };
-  return so.isSuspect === true;
+  { answers, now }: { readonly answers: number; readonly now: number },
+): PermitOutcome['repeats'] {
+  if (ending !== 'ambiguous' && ending !== 'notDispatched') return undefined;
+  const { failed } = so;
+  if (failed !== undefined && answers > failed.answers) so.isSuspect = true;
+  so.failed = { since: failed?.since ?? now, answers };
+  if (so.isSuspect === true) return 'suspect';
+  return failed === undefined ? undefined : 'failure';
 }
 
-/** For how long a call is tried whose provider worked before and answers nobody now, however often that is (ms). */
+/** For how long a call is tried in an outage, however often that is (ms). */
 const OUTAGE_MS = 60_000;
 
-/** True while its failures are no sign that it is worth no other try: nobody is answered, and was before. */
-export function isPatient({ failed, isSuspect }: Tries, now: number): boolean {
-  return failed?.hasWorked === true && isSuspect !== true && now - failed.since < OUTAGE_MS;
+/** True while its failures are no sign that it is worth no other try: its provider worked before, and fails others, too. */
+export function isPatient({ failed, isSuspect }: Tries, health: Health, now: number): boolean {
+  if (failed === undefined || isSuspect === true || !health.hasWorked) return false;
+  return (health.isFailing || health.failedCalls > 1) && now - failed.since < OUTAGE_MS;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

@@ -10,12 +10,12 @@ import {
   type PermitOutcome,
   type PermitRequest,
 } from './permit.ts';
-import { type Health, ProviderBreaker, seenBy } from './provider-breaker.ts';
+import { type Health, ProviderBreaker } from './provider-breaker.ts';
 import type { Reach } from './reach.ts';
 import { exhausted, LongWait } from './refusals.ts';
 import type { PlaceQueue, SharedConcurrency } from './shared-concurrency.ts';
 import type { SharedGate } from './shared-gate.ts';
-import type { AccountSnapshot, RunWait } from './snapshot.ts';
+import { type AccountSnapshot, type RunWait, runWait } from './snapshot.ts';
 import type { Lane, Waiter } from './waiter.ts';
 import { WakeUp } from './wake-up.ts';
 import type { PaceWindow, WindowLimit, WindowQueue } from './window.ts';
@@ -149,6 +149,7 @@ export class AccountGovernor implements PermitHolder {
 
   permitDispatched(permit: GrantedPermit): void {
     this.#allowance.dispatched(permit);
+    this.#breaker.dispatched();
     if (this.#lanes.size > 0) this.#pump();
   }
 
@@ -182,7 +183,13 @@ export class AccountGovernor implements PermitHolder {
     if (allowance.blockedUntil(now, demand) > now) return undefined;
     request.atTurn?.();
     if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
-    return new GrantedPermit(this, request, { waitedMs: 0, pacedMs: 0, probe, slots: allowance.reserve(now, now) });
+    return new GrantedPermit(this, request, {
+      at: now,
+      waitedMs: 0,
+      pacedMs: 0,
+      probe,
+      slots: allowance.reserve(now, now),
+    });
   }
 
   #wait(request: PermitRequest, probe: boolean): Promise<Permit> {
@@ -260,7 +267,8 @@ export class AccountGovernor implements PermitHolder {
     this.#leave(waiter);
     const { request, probe, since, firstAt = now } = waiter;
     const slots = this.#allowance.reserve(now, since);
-    waiter.resolve(new GrantedPermit(this, request, { waitedMs: now - since, pacedMs: now - firstAt, probe, slots }));
+    const waited = { at: now, waitedMs: now - since, pacedMs: now - firstAt };
+    waiter.resolve(new GrantedPermit(this, request, { ...waited, probe, slots }));
     return true;
   }
 
@@ -324,9 +332,8 @@ export class AccountGovernor implements PermitHolder {
   }
 
   #countEnding({ probe, dispatchedAt }: GrantedPermit, outcome: PermitOutcome): void {
-    const as = seenBy(outcome);
-    if (probe) this.#breaker.probed(as, this.#clock.monotonic());
-    else if (this.#breaker.ended(as, dispatchedAt, this.#clock))
+    if (probe) this.#breaker.probed(outcome, this.#clock.monotonic());
+    else if (this.#breaker.ended(outcome, dispatchedAt, this.#clock))
       this.refuseAll((request) => this.#breaker.refusal(request, this.#clock.monotonic()));
   }
 
@@ -335,16 +342,9 @@ export class AccountGovernor implements PermitHolder {
   }
 
   #runWait(lane: Lane, now: number): RunWait {
-    const reason = lane.held ? 'credits' : this.#breaker.isOpen ? 'outage' : this.#allowance.reason;
-    const isKnown = !lane.held && reason !== 'concurrency';
-    const until = isKnown && this.#wakeUp.due !== undefined ? this.#wallClock(this.#wakeUp.due, now) : null;
-    return {
-      runId: lane.runId,
-      account: this.account.key,
-      waiting: lane.size,
-      reason,
-      until,
-      sinceMs: now - lane.first.since,
-    };
+    const reason = this.#breaker.isOpen ? 'outage' : this.#allowance.reason;
+    const { due } = this.#wakeUp;
+    const until = due === undefined ? null : this.#wallClock(due, now);
+    return runWait(lane, { account: this.account.key, reason, until, now });
   }
 }

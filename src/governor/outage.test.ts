@@ -128,6 +128,22 @@ describe('the provider breaker', () => {
     },
   );
 
+  verifies('BREAKER-PROVIDER-1', 'a few quick failures among many slow answers are no outage', async () => {
+    const clock = new VirtualClock();
+    const governor = governorOn(clock);
+    const account = accountWith({ concurrency: 200 });
+    for (let call = 0; call < 80; call++) (await dispatch(governor, requestTo(account))).settle(answered);
+    const slow: Permit[] = [];
+    for (let call = 0; call < 60; call++) {
+      await clock.advance(10);
+      const permit = await dispatch(governor, requestTo(account));
+      if (call % 4 === 0) permit.settle(ambiguous);
+      else slow.push(permit);
+      if (call >= 40) slow.shift()?.settle(answered);
+      expect(governor.health(account).isFailing).toBe(false);
+    }
+  });
+
   verifies(
     'BREAKER-PROVIDER-3',
     'a provider that is reached no more fails; one that never was is asked on',
@@ -233,15 +249,20 @@ describe('the provider breaker', () => {
     const account = accountWith({});
     const end = (outcome: PermitOutcome): void => (governor.permit(requestTo(account)) as Permit).settle(outcome);
     for (let call = 0; call < 50; call++) end(answered);
-    for (let call = 0; call < 24; call++) end({ ...ambiguous, isSuspect: true });
-    expect(governor.health(account)).toMatchObject({ isFailing: false, answers: 50 });
+    for (let call = 0; call < 24; call++) end({ ...ambiguous, repeats: 'suspect' });
+    expect(governor.health(account)).toMatchObject({ isFailing: false, answers: 50, failedCalls: 0 });
+    for (let call = 0; call < 50; call++) end(answered);
+    for (const repeats of [undefined, 'failure', undefined, 'failure'] as const) end({ ...ambiguous, repeats });
+    expect(governor.health(account).failedCalls).toBe(2);
+    for (let call = 0; call < 50; call++) end(answered);
+    for (let call = 0; call < 24; call++) end({ ...ambiguous, repeats: 'suspect' });
     // Half of all is too many, whosesoever fault it is. As probes they go on one by one.
-    end({ ...ambiguous, isSuspect: true });
+    end({ ...ambiguous, repeats: 'suspect' });
     expect(governor.health(account).isFailing).toBe(true);
     await clock.advance(1_000);
-    for (let probe = 0; probe < 20; probe++) end({ ...unreached, isSuspect: true });
+    for (let probe = 0; probe < 20; probe++) end({ ...unreached, repeats: 'suspect' });
     for (let probe = 0; probe < 3; probe++) end(answered);
-    expect(governor.health(account)).toEqual({ isFailing: false, answers: 53, hasWorked: true });
+    expect(governor.health(account)).toEqual({ isFailing: false, answers: 153, failedCalls: 0, hasWorked: true });
   });
 
   it('a probe that never went out leaves the place to the next', async () => {

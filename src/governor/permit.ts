@@ -34,8 +34,8 @@ export interface PermitOutcome {
   readonly ending: Ending;
   /** True where it was ended on this side, which says nothing of the provider. */
   readonly isOurs?: boolean | undefined;
-  /** True where it has failed before, and the provider has answered others since: the fault may be its own. */
-  readonly isSuspect?: boolean | undefined;
+  /** Of what has failed before: `suspect` where the provider has answered others since, so that the fault may be its own. */
+  readonly repeats?: 'failure' | 'suspect' | undefined;
   /**
    * What the operation cost; 'unknown' where it may have been charged and nobody can tell yet; 'later' where `charge`
    * will say, once the answer is on disk and has been read: slot and windows do not wait for that.
@@ -97,7 +97,8 @@ export class GrantedPermit implements Permit {
   readonly probe: boolean;
   /** One reserved slot for each window of the account, in their order. */
   readonly slots: readonly number[];
-  dispatchedAt = 0;
+  /** When it was granted, before that. */
+  dispatchedAt: number;
   #owing = false;
   state: 'granted' | 'dispatched' | 'ended' = 'granted';
 
@@ -105,6 +106,7 @@ export class GrantedPermit implements Permit {
     holder: PermitHolder,
     request: PermitRequest,
     grant: {
+      readonly at: number;
       readonly waitedMs: number;
       readonly pacedMs: number;
       readonly probe: boolean;
@@ -119,6 +121,7 @@ export class GrantedPermit implements Permit {
     this.pacedMs = grant.pacedMs;
     this.probe = grant.probe;
     this.slots = grant.slots;
+    this.dispatchedAt = grant.at;
   }
 
   dispatched(): void {

@@ -10,19 +10,21 @@ export interface Health {
   readonly isFailing: boolean;
   /** How many calls it has answered. */
   readonly answers: number;
+  /** How many calls have failed in a row, however often each. */
+  readonly failedCalls: number;
   /** Whether it has ever answered anybody on the workspace. */
   readonly hasWorked: boolean;
 }
 
 /** What the ending of a call says of its provider: nothing where it was put off, or ended on our side. */
-export type Seen = 'answered' | 'failed' | 'unreached' | 'suspect' | undefined;
+type Seen = 'answered' | 'failed' | 'unreached' | 'suspect' | undefined;
 
 /** What an ending says of the provider. */
-export function seenBy({ ending, isOurs, isSuspect }: PermitOutcome): Seen {
+function seenBy({ ending, isOurs, repeats }: PermitOutcome): Seen {
   if (isOurs === true) return undefined;
   if (ending === 'answered' || ending === 'rejected') return 'answered';
   if (ending !== 'notDispatched' && ending !== 'ambiguous') return undefined;
-  if (isSuspect === true) return 'suspect';
+  if (repeats === 'suspect') return 'suspect';
   return ending === 'ambiguous' ? 'failed' : 'unreached';
 }
 
@@ -40,7 +42,7 @@ const PROBES_TO_CLOSE = 3;
  *
  * Invariants
  *  1. It opens when ten calls in a row, or half of the last fifty and ten at least, were failures. The answer to what went out
- *     before a row of failures began does not end it.
+ *     before a row of failures began does not end it, as long as most of what went out since has failed: answers may be slow.
  *  2. An account that has never answered anybody is no failing one where it cannot be reached: its address may be wrong.
  *  3. What failed before others were answered, and fails again, counts for the half alone, and as a probe it says nothing: calls
  *     that fail by their own fault are what is left of a run.
@@ -55,8 +57,8 @@ export class ProviderBreaker {
   readonly #failed = new Uint8Array(HISTORY);
   #seen = 0;
   #failures = 0;
-  /** Failures in a row, and when the first of them went out. */
-  #inARow = { failures: 0, since: 0 };
+  /** Failures in a row, of how many calls, when the first of them went out, and how many did after it had failed. */
+  readonly #inARow = { failures: 0, calls: 0, since: 0, dispatched: 0 };
   #answers = 0;
   /** While open: when it opened, or when the last probe was answered. */
   #silentSince: number | undefined;
@@ -72,7 +74,8 @@ export class ProviderBreaker {
   }
 
   get health(): Health {
-    return { isFailing: this.isOpen, answers: this.#answers, hasWorked: this.#reach.isReached };
+    const { calls: failedCalls } = this.#inARow;
+    return { isFailing: this.isOpen, answers: this.#answers, failedCalls, hasWorked: this.#reach.isReached };
   }
 
   get isOpen(): boolean {
@@ -104,6 +107,11 @@ export class ProviderBreaker {
     return this.#probing ? Number.POSITIVE_INFINITY : this.#nextProbeAt;
   }
 
+  /** A call goes out. */
+  dispatched(): void {
+    this.#inARow.dispatched++;
+  }
+
   /** While open: true takes the probe that is due. */
   takeProbe(now: number): boolean {
     if (this.#probing || now < this.#nextProbeAt) return false;
@@ -111,8 +119,9 @@ export class ProviderBreaker {
     return true;
   }
 
-  /** Ends a probe. */
-  probed(as: Seen, now: number): void {
+  /** Ends a probe; undefined where it never went out. */
+  probed(outcome: PermitOutcome | undefined, now: number): void {
+    const as = outcome === undefined ? undefined : seenBy(outcome);
     this.#probing = false;
     if (as === 'failed' || as === 'unreached') {
       this.#answeredProbes = 0;
@@ -129,27 +138,37 @@ export class ProviderBreaker {
   }
 
   /** Counts the ending of a call that was no probe. Returns true where this one opened the breaker. */
-  ended(as: Seen, dispatchedAt: number, clock: Clock): boolean {
+  ended(outcome: PermitOutcome, dispatchedAt: number, clock: Clock): boolean {
+    const as = seenBy(outcome);
     if (as === undefined) return false;
     if (as === 'answered') {
       this.#reach.reached();
       this.#answers++;
       this.#count(0);
-      if (dispatchedAt >= this.#inARow.since) this.#inARow.failures = 0;
+      if (dispatchedAt >= this.#inARow.since) this.#endRow();
       return false;
     }
     this.#reach.missed();
     if (as === 'unreached' && !this.#reach.isReached) return false;
     this.#count(1);
-    if (as !== 'suspect') this.#fails(as === 'failed' ? dispatchedAt : clock.monotonic());
+    if (as !== 'suspect') this.#addToRow(outcome, dispatchedAt);
     if (this.isOpen || !this.#isFailing) return false;
     this.#open(clock.monotonic());
     return true;
   }
 
-  #fails(dispatchedAt: number): void {
-    if (this.#inARow.failures === 0) this.#inARow.since = dispatchedAt;
+  #addToRow({ repeats }: PermitOutcome, dispatchedAt: number): void {
+    if (this.#inARow.failures === 0) {
+      this.#inARow.since = dispatchedAt;
+      this.#inARow.dispatched = 0;
+    }
     this.#inARow.failures++;
+    if (repeats === undefined) this.#inARow.calls++;
+  }
+
+  #endRow(): void {
+    this.#inARow.failures = 0;
+    this.#inARow.calls = 0;
   }
 
   #count(failed: 0 | 1): void {
@@ -161,7 +180,8 @@ export class ProviderBreaker {
   }
 
   get #isFailing(): boolean {
-    if (this.#inARow.failures >= LEAST_FAILURES) return true;
+    const { failures, dispatched } = this.#inARow;
+    if (failures >= LEAST_FAILURES && failures * 2 >= dispatched) return true;
     return this.#failures >= LEAST_FAILURES && this.#failures * 2 >= Math.min(this.#seen, HISTORY);
   }
 
@@ -181,6 +201,6 @@ export class ProviderBreaker {
     this.#silentSince = undefined;
     this.#seen = 0;
     this.#failures = 0;
-    this.#inARow.failures = 0;
+    this.#endRow();
   }
 }

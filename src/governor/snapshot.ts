@@ -1,4 +1,4 @@
-import type { WaitReason } from './waiter.ts';
+import type { Lane, WaitReason } from './waiter.ts';
 import type { WindowLimit } from './window.ts';
 
 /** One run's calls that wait for one account. */
@@ -34,4 +34,14 @@ export interface AccountSnapshot {
   /** True while it is tried at a trickle. */
   readonly failing: boolean;
   readonly runs: readonly RunWait[];
+}
+
+/** What the run of a lane waits for, at `now` on the monotonic clock. */
+export function runWait(
+  { held, runId, size, first }: Lane,
+  at: Pick<RunWait, 'account' | 'reason' | 'until'> & { readonly now: number },
+): RunWait {
+  const reason = held ? 'credits' : at.reason;
+  const until = held || reason === 'concurrency' ? null : at.until;
+  return { runId, account: at.account, waiting: size, reason, until, sinceMs: at.now - first.since };
 }

@@ -55,13 +55,44 @@ describe('an outage of a run with one call at a time', () => {
     return [failed, completed, sent.length];
   }
 
-  verifies('RETRY-OUTAGE-1', 'fails no row, though its call is tried more often than its tool says', async () => {
-    expect(await failing(9)).toEqual([0, 8, 8 + 9]);
+  verifies('RETRY-OUTAGE-1', 'fails the row that may have been its own fault, and no other', async () => {
+    expect(await failing(1, { maxTries: 2 })).toEqual([0, 8, 8 + 1]);
+    expect(await failing(2, { maxTries: 2 })).toEqual([1, 7, 8 + 1]);
+    // The next one is tried more often than its tool says.
+    expect(await failing(2 + 7, { maxTries: 2 })).toEqual([1, 7, 8 + 1 + 7]);
   });
 
   verifies('RETRY-OUTAGE-1', 'is none of its business where its tool is to be tried once', async () => {
     expect(await failing(9, { maxTries: 1 })).toEqual([3, 5, 8]);
   });
+});
+
+describe('a leg that is down, of a run with one row at a time', () => {
+  verifies(
+    ['RETRY-OUTAGE-1', 'BREAKER-PROVIDER-1'],
+    'is tried as often as its tool says, and then the next is asked',
+    async () => {
+      const { tool, sent } = countedTool({ ...KEYED, maxTries: 2 }, ({ n }) => {
+        if (sent.length > 2) throw endsAs('ambiguous');
+        return n;
+      });
+      const other = countedTool({ id: 'other.find' }, ({ n }) => n);
+      const workspace = await openTest(testFolder(), { tools: [tool, other.tool], chance: zeroChance() });
+      const ask = (of: string): string =>
+        `(await ctx.tools.execute({ id: 'x', tool: '${of}', input: { n: row.n } })).data`;
+      const { result } = await runPlay(
+        workspace,
+        `async (ctx) => {
+        const rows = await ctx.dataset('rows', [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]).withColumn('v', steps()
+          .step('first', async (row, ctx) => ${ask('acme.find')}, { continueOnProviderUnavailable: true })
+          .step('second', async (row, ctx) => ${ask('other.find')}, { runIf: (row) => row.first === null })
+          .return((row) => row.first ?? row.second)).run({ key: 'n', concurrency: 1 });
+        return (await rows.materialize()).map((row) => row.v);
+      }`,
+      );
+      expect([result, sent.length, other.sent.length]).toEqual([[1, 2, 3, 4], 2 + 2 * 2, 2]);
+    },
+  );
 });
 
 describe('rows that fail by their own fault', () => {
