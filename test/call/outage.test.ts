@@ -20,12 +20,17 @@ describe('an outage early in a run', () => {
           if (clock.now() - began < 5_000) throw endsAs(ending);
         };
         const limits = { concurrency: 50 };
-        const alone = countedTool({ ...KEYED, limits }, ({ n }) => {
-          answer(alone.sent.length);
+        // All that may be out are, when it begins.
+        const alone = countedTool({ ...KEYED, limits }, async ({ n }) => {
+          const asked = alone.sent.length;
+          await new Promise(setImmediate);
+          answer(asked);
           return n;
         });
-        const batched = batchedTool({ ...KEYED, limits, maxSize: 2 }, (inputs) => {
-          answer(batched.sent.length);
+        const batched = batchedTool({ ...KEYED, limits, maxSize: 2 }, async (inputs) => {
+          const asked = batched.sent.length;
+          await new Promise(setImmediate);
+          answer(asked);
           return inputs.map(({ n }) => n);
         });
         const { tool, sent } = calls === 'alone' ? alone : batched;
