@@ -116,6 +116,20 @@ export const OUTAGES: readonly Mutation[] = [
   },
   {
     breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/tries.ts',
+    from: 'health.failedCalls >= OUTAGE_CALLS && ',
+    to: '',
+    why: 'a pilot of ten rows waits for the three that fail by their own fault',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-3'],
+    file: 'governor/provider-breaker.ts',
+    from: 'this.#reach.isReached ? this.#maxWaitMs : Math.min(this.#maxWaitMs, UNPROVED_WAIT_MS)',
+    to: 'this.#maxWaitMs',
+    why: 'a pilot whose provider never works is told so after five minutes',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
     file: 'call/deliver.ts',
     from: 'maxTries > 1 && isPatient(',
     to: 'isPatient(',
@@ -124,7 +138,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: '(health.isFailing || health.failedCalls > 1) && now - failed.since < OUTAGE_MS',
+    from: 'health.failedCalls >= OUTAGE_CALLS && now - failed.since < OUTAGE_MS',
     to: 'false',
     why: 'a run with one call at a time loses a row to a restart of its provider',
   },

@@ -39,10 +39,13 @@ export function repeated(
 /** For how long a call is tried in an outage, however often that is (ms). */
 const OUTAGE_MS = 60_000;
 
+/** So many calls that fail in a row are hardly all at fault themselves. */
+const OUTAGE_CALLS = 5;
+
 /** True while its failures are no sign that it is worth no other try: its provider worked before, and fails others, too. */
 export function isPatient({ failed, isSuspect }: Tries, health: Health, now: number): boolean {
   if (failed === undefined || isSuspect === true || !health.hasWorked) return false;
-  return (health.isFailing || health.failedCalls > 1) && now - failed.since < OUTAGE_MS;
+  return health.failedCalls >= OUTAGE_CALLS && now - failed.since < OUTAGE_MS;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

@@ -10,6 +10,7 @@ import {
   answered,
   ask,
   dispatch,
+  FIVE_MINUTES,
   governorOn,
   requestTo,
   unreached,
@@ -49,10 +50,11 @@ describe('the provider breaker', () => {
     },
   );
 
-  /** Ten calls have failed, and so many wait. */
+  /** One call was answered, ten have failed, and so many wait. */
   async function outage(clock: VirtualClock, waiting = 20) {
     const governor = governorOn(clock);
     const account = accountWith({ concurrency: 50 });
+    (await dispatch(governor, requestTo(account))).settle(answered);
     for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
     const calls = Array.from({ length: waiting }, () => ask(governor, requestTo(account)));
     const out = () => calls.filter(({ permit }) => permit !== undefined).map(({ permit }) => permit as Permit);
@@ -141,6 +143,27 @@ describe('the provider breaker', () => {
       else slow.push(permit);
       if (call >= 40) slow.shift()?.settle(answered);
       expect(governor.health(account).isFailing).toBe(false);
+    }
+  });
+
+  verifies('BREAKER-PROVIDER-3', 'a provider that has never answered is waited for half a minute', async () => {
+    for (const [worked, refusedAfter] of [
+      [false, 30_000],
+      [true, FIVE_MINUTES],
+    ] as const) {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ concurrency: 50 });
+      if (worked) (await dispatch(governor, requestTo(account))).settle(answered);
+      for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
+      const calls = Array.from({ length: 40 }, () => ask(governor, requestTo(account)));
+      let waitedMs = 0;
+      for (; calls.every(({ error }) => error === undefined); waitedMs += 1_000) {
+        await clock.advance(1_000);
+        for (const { permit } of calls) permit?.settle(ambiguous);
+      }
+      expect(waitedMs).toBeGreaterThanOrEqual(refusedAfter);
+      expect(waitedMs).toBeLessThan(refusedAfter + 35_000);
     }
   });
 

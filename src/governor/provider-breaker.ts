@@ -33,6 +33,8 @@ const LEAST_FAILURES = 10;
 const FIRST_PROBE_MS = 1_000;
 const LONGEST_PROBE_MS = 30_000;
 const PROBES_TO_CLOSE = 3;
+/** What has never answered anybody may never do: whoever tries it out wants to know soon. */
+const UNPROVED_WAIT_MS = 30_000;
 
 /**
  * Keeps calls away from an account that mostly fails: 5xx, time-outs, resets (everything that ends `ambiguous`), and connections
@@ -49,7 +51,8 @@ const PROBES_TO_CLOSE = 3;
  *  4. While it is open at most one probe is out. The next one goes out at once after one that was answered, 1 s after one that
  *     failed, and later by twice as much after each further one, up to 30 s.
  *  5. Three probes answered in a row close it; the history starts afresh.
- *  6. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`.
+ *  6. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`, or for
+ *     30 s where nobody ever was.
  */
 export class ProviderBreaker {
   readonly #maxWaitMs: number;
@@ -84,7 +87,8 @@ export class ProviderBreaker {
 
   /** Whether it has been open, and no probe was answered, for longer than anybody waits. */
   isLong(now: number): boolean {
-    return this.#silentSince !== undefined && now - this.#silentSince > this.#maxWaitMs;
+    const mostMs = this.#reach.isReached ? this.#maxWaitMs : Math.min(this.#maxWaitMs, UNPROVED_WAIT_MS);
+    return this.#silentSince !== undefined && now - this.#silentSince > mostMs;
   }
 
   /** What a call that may not go now is refused with; undefined where it waits: nobody else can answer it. */
@@ -125,11 +129,13 @@ export class ProviderBreaker {
     this.#probing = false;
     if (as === 'failed' || as === 'unreached') {
       this.#answeredProbes = 0;
+      this.#addToRow(outcome, now);
       this.#waitForProbe(now);
       return;
     }
     this.#nextProbeAt = now;
     if (as !== 'answered') return;
+    this.#endRow();
     this.#reach.reached();
     this.#answers++;
     this.#silentSince = now;
@@ -157,13 +163,13 @@ export class ProviderBreaker {
     return true;
   }
 
-  #addToRow({ repeats }: PermitOutcome, dispatchedAt: number): void {
+  #addToRow(outcome: PermitOutcome | undefined, dispatchedAt: number): void {
     if (this.#inARow.failures === 0) {
       this.#inARow.since = dispatchedAt;
       this.#inARow.dispatched = 0;
     }
     this.#inARow.failures++;
-    if (repeats === undefined) this.#inARow.calls++;
+    if (outcome?.repeats === undefined) this.#inARow.calls++;
   }
 
   #endRow(): void {
