@@ -48,8 +48,8 @@ const UNPROVED_WAIT_MS = 30_000;
  *  2. An account that has never answered anybody is no failing one where it cannot be reached: its address may be wrong.
  *  3. What failed before others were answered, and fails again, counts for the half alone, and as a probe it says nothing: calls
  *     that fail by their own fault are what is left of a run.
- *  4. While it is open at most one probe is out. The next one goes out at once after one that was answered, 1 s after one that
- *     failed, and later by twice as much after each further one, up to 30 s.
+ *  4. While it is open at most one probe is out: the first 1 s after it opened, the next at once after one that was answered,
+ *     and after one that failed when twice as much time has passed as before, up to 30 s, beginning anew with each answer.
  *  5. Three probes answered in a row close it; the history starts afresh.
  *  6. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`, or for
  *     30 s where nobody ever was.
