@@ -12,7 +12,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (failures >= LEAST_FAILURES && failures * 2 >= dispatched) return true;',
+    from: 'if (failures >= LEAST_FAILURES && failures * 2 >= this.#granted - since) return true;',
     to: '',
     why: 'an outage uses up the retries of a short run before it is seen',
   },
@@ -89,7 +89,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'if (dispatchedAt >= this.#inARow.since) this.#endRow();',
+    from: 'if (order >= this.#inARow.since) this.#endRow();',
     to: 'this.#endRow();',
     why: 'slow answers from before an outage hide it until the retries of the run are used up',
   },
@@ -131,8 +131,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/deliver.ts',
-    from: 'maxTries > 1 && isPatient(',
-    to: 'isPatient(',
+    from: 'maxTries > 1 && costsOnce && isPatient(',
+    to: 'costsOnce && isPatient(',
     why: 'a tool that is to be tried once is tried on',
   },
   {
@@ -159,8 +159,22 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-PROVIDER-1'],
     file: 'governor/provider-breaker.ts',
-    from: ' && failures * 2 >= dispatched',
+    from: ' && failures * 2 >= this.#granted - since',
     to: '',
     why: 'a provider that fails one call in four, quickly, is said to be out',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-1'],
+    file: 'call/deliver.ts',
+    from: 'maxTries > 1 && costsOnce && isPatient(',
+    to: 'maxTries > 1 && isPatient(',
+    why: 'a read without a key is charged nine times in an outage',
+  },
+  {
+    breaks: ['BREAKER-PROVIDER-4'],
+    file: 'governor/provider-breaker.ts',
+    from: 'return failed >= LEAST_FAILURES && (failed + suspect)',
+    to: 'return failed + suspect >= LEAST_FAILURES && (failed + suspect)',
+    why: 'the retries of a few rows send all others past a leg that works',
   },
 ];

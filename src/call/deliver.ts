@@ -325,13 +325,16 @@ export async function failedTry<Of extends Cargo>(
   return undefined;
 }
 
-/** Its tool says how often it is tried; in an outage that has just begun there is no end to it. */
+/** Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged. */
 function mostTries(
   run: CallRun,
-  { maxTries }: CatalogueTool,
+  { maxTries, maxCredits, sendsIdempotencyKey }: CatalogueTool,
   { so, health }: { readonly so: Tries; readonly health: Health },
 ): number {
-  return maxTries > 1 && isPatient(so, health, run.process.clock.monotonic()) ? Number.POSITIVE_INFINITY : maxTries;
+  const costsOnce = sendsIdempotencyKey || maxCredits === 0;
+  return maxTries > 1 && costsOnce && isPatient(so, health, run.process.clock.monotonic())
+    ? Number.POSITIVE_INFINITY
+    : maxTries;
 }
 
 /** Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so. */

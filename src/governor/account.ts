@@ -149,7 +149,6 @@ export class AccountGovernor implements PermitHolder {
 
   permitDispatched(permit: GrantedPermit): void {
     this.#allowance.dispatched(permit);
-    this.#breaker.dispatched();
     if (this.#lanes.size > 0) this.#pump();
   }
 
@@ -184,7 +183,7 @@ export class AccountGovernor implements PermitHolder {
     request.atTurn?.();
     if (request.reserved !== true && request.budget?.reserve(request.maxCredits) === 'wait') return undefined;
     return new GrantedPermit(this, request, {
-      at: now,
+      order: this.#breaker.granted(),
       waitedMs: 0,
       pacedMs: 0,
       probe,
@@ -267,7 +266,7 @@ export class AccountGovernor implements PermitHolder {
     this.#leave(waiter);
     const { request, probe, since, firstAt = now } = waiter;
     const slots = this.#allowance.reserve(now, since);
-    const waited = { at: now, waitedMs: now - since, pacedMs: now - firstAt };
+    const waited = { order: this.#breaker.granted(), waitedMs: now - since, pacedMs: now - firstAt };
     waiter.resolve(new GrantedPermit(this, request, { ...waited, probe, slots }));
     return true;
   }
@@ -331,9 +330,9 @@ export class AccountGovernor implements PermitHolder {
     if (waiter.onAbort !== undefined) waiter.request.signal?.removeEventListener('abort', waiter.onAbort);
   }
 
-  #countEnding({ probe, dispatchedAt }: GrantedPermit, outcome: PermitOutcome): void {
+  #countEnding({ probe, order }: GrantedPermit, outcome: PermitOutcome): void {
     if (probe) this.#breaker.probed(outcome, this.#clock.monotonic());
-    else if (this.#breaker.ended(outcome, dispatchedAt, this.#clock))
+    else if (this.#breaker.ended(outcome, order, this.#clock))
       this.refuseAll((request) => this.#breaker.refusal(request, this.#clock.monotonic()));
   }
 

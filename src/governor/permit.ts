@@ -97,8 +97,9 @@ export class GrantedPermit implements Permit {
   readonly probe: boolean;
   /** One reserved slot for each window of the account, in their order. */
   readonly slots: readonly number[];
-  /** When it was granted, before that. */
-  dispatchedAt: number;
+  dispatchedAt = 0;
+  /** Its place among the permits of its account. */
+  readonly order: number;
   #owing = false;
   state: 'granted' | 'dispatched' | 'ended' = 'granted';
 
@@ -106,7 +107,7 @@ export class GrantedPermit implements Permit {
     holder: PermitHolder,
     request: PermitRequest,
     grant: {
-      readonly at: number;
+      readonly order: number;
       readonly waitedMs: number;
       readonly pacedMs: number;
       readonly probe: boolean;
@@ -121,7 +122,7 @@ export class GrantedPermit implements Permit {
     this.pacedMs = grant.pacedMs;
     this.probe = grant.probe;
     this.slots = grant.slots;
-    this.dispatchedAt = grant.at;
+    this.order = grant.order;
   }
 
   dispatched(): void {

@@ -31,7 +31,7 @@ function seenBy({ ending, isOurs, repeats }: PermitOutcome): Seen {
 const HISTORY = 50;
 const LEAST_FAILURES = 10;
 const FIRST_PROBE_MS = 1_000;
-const LONGEST_PROBE_MS = 30_000;
+const LONGEST_PROBE_MS = 10_000;
 const PROBES_TO_CLOSE = 3;
 /** What has never answered anybody may never do: whoever tries it out wants to know soon. */
 const UNPROVED_WAIT_MS = 30_000;
@@ -43,13 +43,14 @@ const UNPROVED_WAIT_MS = 30_000;
  * Owns: the share of failures among the last endings, and the probes while it is open.
  *
  * Invariants
- *  1. It opens when ten calls in a row, or half of the last fifty and ten at least, were failures. The answer to what went out
- *     before a row of failures began does not end it, as long as most of what went out since has failed: answers may be slow.
+ *  1. It opens when ten calls in a row, or half of the last fifty and ten calls among them, were failures. The answer to what
+ *     went out before a row of failures began does not end it, as long as half of what went out since has failed: answers may
+ *     be slow.
  *  2. An account that has never answered anybody is no failing one where it cannot be reached: its address may be wrong.
- *  3. What failed before others were answered, and fails again, counts for the half alone, and as a probe it says nothing: calls
- *     that fail by their own fault are what is left of a run.
+ *  3. What failed before others were answered, and fails again, counts for the half alone, not for the ten, and as a probe it says
+ *     nothing: calls that fail by their own fault are what is left of a run.
  *  4. While it is open at most one probe is out: the first 1 s after it opened, the next at once after one that was answered,
- *     and after one that failed when twice as much time has passed as before, up to 30 s, beginning anew with each answer.
+ *     and after one that failed when twice as much time has passed as before, up to 10 s, beginning anew with each answer.
  *  5. Three probes answered in a row close it; the history starts afresh.
  *  6. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`, or for
  *     30 s where nobody ever was.
@@ -57,11 +58,13 @@ const UNPROVED_WAIT_MS = 30_000;
 export class ProviderBreaker {
   readonly #maxWaitMs: number;
   readonly #reach: Reach;
-  readonly #failed = new Uint8Array(HISTORY);
+  /** The last endings: each 0, or 1 for a failure, or 2 for a suspect one; and how many there are of each. */
+  readonly #last = new Uint8Array(HISTORY);
+  readonly #counts = [0, 0, 0];
   #seen = 0;
-  #failures = 0;
-  /** Failures in a row, of how many calls, when the first of them went out, and how many did after it had failed. */
-  readonly #inARow = { failures: 0, calls: 0, since: 0, dispatched: 0 };
+  #granted = 0;
+  /** Failures in a row, of how many calls, and the place of the first among all that went out. */
+  readonly #inARow = { failures: 0, calls: 0, since: 0 };
   #answers = 0;
   /** While open: when it opened, or when the last probe was answered. */
   #silentSince: number | undefined;
@@ -111,9 +114,9 @@ export class ProviderBreaker {
     return this.#probing ? Number.POSITIVE_INFINITY : this.#nextProbeAt;
   }
 
-  /** A call goes out. */
-  dispatched(): void {
-    this.#inARow.dispatched++;
+  /** A call may go out: its place among them. */
+  granted(): number {
+    return ++this.#granted;
   }
 
   /** While open: true takes the probe that is due. */
@@ -129,7 +132,7 @@ export class ProviderBreaker {
     this.#probing = false;
     if (as === 'failed' || as === 'unreached') {
       this.#answeredProbes = 0;
-      this.#addToRow(outcome, now);
+      this.#addToRow(outcome, this.#granted);
       this.#waitForProbe(now);
       return;
     }
@@ -144,30 +147,27 @@ export class ProviderBreaker {
   }
 
   /** Counts the ending of a call that was no probe. Returns true where this one opened the breaker. */
-  ended(outcome: PermitOutcome, dispatchedAt: number, clock: Clock): boolean {
+  ended(outcome: PermitOutcome, order: number, clock: Clock): boolean {
     const as = seenBy(outcome);
     if (as === undefined) return false;
     if (as === 'answered') {
       this.#reach.reached();
       this.#answers++;
       this.#count(0);
-      if (dispatchedAt >= this.#inARow.since) this.#endRow();
+      if (order >= this.#inARow.since) this.#endRow();
       return false;
     }
     this.#reach.missed();
     if (as === 'unreached' && !this.#reach.isReached) return false;
-    this.#count(1);
-    if (as !== 'suspect') this.#addToRow(outcome, dispatchedAt);
+    this.#count(as === 'suspect' ? 2 : 1);
+    if (as !== 'suspect') this.#addToRow(outcome, order);
     if (this.isOpen || !this.#isFailing) return false;
     this.#open(clock.monotonic());
     return true;
   }
 
-  #addToRow(outcome: PermitOutcome | undefined, dispatchedAt: number): void {
-    if (this.#inARow.failures === 0) {
-      this.#inARow.since = dispatchedAt;
-      this.#inARow.dispatched = 0;
-    }
+  #addToRow(outcome: PermitOutcome | undefined, order: number): void {
+    if (this.#inARow.failures === 0) this.#inARow.since = order;
     this.#inARow.failures++;
     if (outcome?.repeats === undefined) this.#inARow.calls++;
   }
@@ -177,18 +177,20 @@ export class ProviderBreaker {
     this.#inARow.calls = 0;
   }
 
-  #count(failed: 0 | 1): void {
+  #count(as: 0 | 1 | 2): void {
     const place = this.#seen % HISTORY;
-    if (this.#seen >= HISTORY) this.#failures -= this.#failed[place] ?? 0;
-    this.#failed[place] = failed;
-    this.#failures += failed;
+    const [was, counts] = [this.#last[place] ?? 0, this.#counts];
+    if (this.#seen >= HISTORY) counts[was] = (counts[was] ?? 0) - 1;
+    this.#last[place] = as;
+    counts[as] = (counts[as] ?? 0) + 1;
     this.#seen++;
   }
 
   get #isFailing(): boolean {
-    const { failures, dispatched } = this.#inARow;
-    if (failures >= LEAST_FAILURES && failures * 2 >= dispatched) return true;
-    return this.#failures >= LEAST_FAILURES && this.#failures * 2 >= Math.min(this.#seen, HISTORY);
+    const { failures, since } = this.#inARow;
+    if (failures >= LEAST_FAILURES && failures * 2 >= this.#granted - since) return true;
+    const [, failed = 0, suspect = 0] = this.#counts;
+    return failed >= LEAST_FAILURES && (failed + suspect) * 2 >= Math.min(this.#seen, HISTORY);
   }
 
   #open(now: number): void {
@@ -206,7 +208,7 @@ export class ProviderBreaker {
   #close(): void {
     this.#silentSince = undefined;
     this.#seen = 0;
-    this.#failures = 0;
+    this.#counts.fill(0);
     this.#endRow();
   }
 }

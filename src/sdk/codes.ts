@@ -86,7 +86,10 @@ export const ERROR_CODES = {
     exit: 1,
     means: 'The provider deferred the request until the tries were used up (429, 503).',
   },
-  PROVIDER_UPSTREAM: { exit: 1, means: 'The provider failed (5xx) until the tries were used up.' },
+  PROVIDER_UPSTREAM: {
+    exit: 1,
+    means: 'The provider failed (5xx) until the tries of the call, or the retries of the run, were used up.',
+  },
   PROVIDER_TIMEOUT: { exit: 1, means: 'The provider did not answer in time.' },
   PROVIDER_UNREACHABLE: { exit: 1, means: 'The provider could not be reached.' },
   PROVIDER_CONNECTION_LOST: { exit: 1, means: 'The connection broke after the request had gone out.' },

@@ -69,6 +69,10 @@ describe('an outage of a run with one call at a time', () => {
   verifies('RETRY-OUTAGE-1', 'is none of its business where its tool is to be tried once', async () => {
     expect(await failing(9, { maxTries: 1 })).toEqual([7, 5, 12]);
   });
+
+  verifies('RETRY-OUTAGE-1', 'is tried no longer where each try may be charged', async () => {
+    expect(await failing(10, { maxTries: 2, idempotency: undefined })).toEqual([5, 7, 12 + 5]);
+  });
 });
 
 describe('a leg that is down, of a run with one row at a time', () => {
