@@ -292,7 +292,7 @@ export const REQUIREMENTS = {
   'PACE-LEARN-4': 'Refusals that are not about the rate slow nothing down but for the time that each asks for.',
   'BREAKER-PROVIDER-1': 'A failing provider is tried at a trickle; who can ask another one meanwhile does so at once.',
   'BREAKER-PROVIDER-2':
-    'In an outage a call that no other provider can answer waits, unless its own tries are used up after a minute, or nobody was answered for providerMaxWait.',
+    'In an outage a call that no other provider can answer waits, unless its own tries are used up, or nobody was answered for providerMaxWait.',
   'BREAKER-PROVIDER-3':
     'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
   'BREAKER-PROVIDER-4':

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { fastClock, zeroChance } from '../harness/crash.ts';
-import { batchedTool, countedTool, endsAs, inputRows } from '../harness/tools.ts';
+import { batchedTool, countedTool, endsAs, inputRows, latch } from '../harness/tools.ts';
 import { openTest, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
@@ -75,32 +75,36 @@ describe('an outage of a run with one call at a time', () => {
   });
 });
 
-describe('a leg that is down, of a run with one row at a time', () => {
-  verifies(
-    ['RETRY-OUTAGE-1', 'BREAKER-PROVIDER-1'],
-    'is tried as often as its tool says, and then the next is asked',
-    async () => {
-      const { tool, sent } = countedTool({ ...KEYED, maxTries: 2 }, ({ n }) => {
-        if (sent.length > 2) throw endsAs('ambiguous');
-        return n;
-      });
-      const other = countedTool({ id: 'other.find' }, ({ n }) => n);
-      const workspace = await openTest(testFolder(), { tools: [tool, other.tool], chance: zeroChance() });
-      const ask = (of: string): string =>
-        `(await ctx.tools.execute({ id: 'x', tool: '${of}', input: { n: row.n } })).data`;
-      const { result } = await runPlay(
-        workspace,
-        `async (ctx) => {
-        const rows = await ctx.dataset('rows', [{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]).withColumn('v', steps()
+describe('a leg that fails some calls in a row, quickly, beside slow answers', () => {
+  verifies('RETRY-OUTAGE-1', 'is tried as often as its tool says, and then the next is asked', async () => {
+    const all = latch();
+    const { tool, sent } = countedTool({ ...KEYED, maxTries: 2, limits: { concurrency: 30 } }, async ({ n }) => {
+      if (n < 0) return n;
+      if (n < 5) throw endsAs('ambiguous');
+      await all.opened;
+      return n;
+    });
+    const other = countedTool({ id: 'other.find' }, ({ n }) => {
+      if (other.sent.length === 5) all.open();
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool, other.tool], chance: zeroChance() });
+    const ask = (of: string, n = 'row.n'): string =>
+      `(await ctx.tools.execute({ id: 'x', tool: '${of}', input: { n: ${n} } })).data`;
+    const { result } = await runPlay(
+      workspace,
+      `async (ctx) => {
+        for (let n = -30; n < 0; n++) ${ask('acme.find', 'n')};
+        const rows = await ctx.dataset('rows', Array.from({ length: 30 }, (_, n) => ({ n }))).withColumn('v', steps()
           .step('first', async (row, ctx) => ${ask('acme.find')}, { continueOnProviderUnavailable: true })
           .step('second', async (row, ctx) => ${ask('other.find')}, { runIf: (row) => row.first === null })
-          .return((row) => row.first ?? row.second)).run({ key: 'n', concurrency: 1 });
+          .return((row) => row.first ?? row.second)).run({ key: 'n', concurrency: 30 });
         return (await rows.materialize()).map((row) => row.v);
       }`,
-      );
-      expect([result, sent.length, other.sent.length]).toEqual([[1, 2, 3, 4], 2 + 2 * 2, 2]);
-    },
-  );
+    );
+    const failed = sent.filter(({ input: { n } }) => n >= 0 && n < 5);
+    expect([result, failed.length, other.sent.length]).toEqual([Array.from({ length: 30 }, (_, n) => n), 5 * 2, 5]);
+  });
 });
 
 describe('rows that fail by their own fault', () => {
