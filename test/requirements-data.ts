@@ -326,6 +326,8 @@ export const REQUIREMENTS = {
     'What was out when its process died is shown as unknown, until it has gone out again under its key; without one it stays so.',
   'BUDGET-LEFT-2':
     'What was out when its process died is held for the very call under its key, else spent: by the run, its tree and the day.',
+  'BUDGET-FAMILY-1':
+    'What runs of a family have done under one operation key is settled by the one that is answered first, and costs the others nothing.',
   'BUDGET-LEFT-4':
     'What is held for a call is handed over to what goes out under the very key that it was lost under; beside any other it stays spent.',
   'BUDGET-LEFT-3':
@@ -377,6 +379,8 @@ export const REQUIREMENTS = {
   'STORE-COPY-3': 'The reruns of a run, and reruns of those, are found from it.',
   'STORE-OPERATIONS-5':
     'An operation is kept only where its call stands in the family as its run knew; who was overtaken is told, and writes nothing.',
+  'STORE-OPERATIONS-6':
+    'A call that another run of the family has paid for under the operation key of this one costs nothing here.',
   'STORE-OPERATIONS-4':
     'How a call stands in other runs can be asked, told apart from what they only inherited; and all writes of a run with how they ended.',
 

@@ -279,8 +279,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['KEY-UNSURE-1'],
     file: 'call/deliver.ts',
-    from: 'deliverQuestion(run, question, { before: { ...so, unsure } })',
-    to: 'deliverQuestion(run, question, { before: so })',
+    from: '...so, unsure, isForeign',
+    to: '...so, isForeign',
     why: 'after a kill a 429 makes the message that was out go out again, under another key',
   },
   {

@@ -12,8 +12,8 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['RERUN-WRITE-4'],
     file: 'call/relatives.ts',
-    from: 'return { root: this.#root.id, standing, others };',
-    to: 'return { root: this.#root.id, standing, others: this.#others ?? [] };',
+    from: 'return { root: this.root, standing, others };',
+    to: 'return { root: this.root, standing, others: this.#others ?? [] };',
     why: 'where one row was overtaken its neighbours send what others have sent',
   },
   {
@@ -138,7 +138,7 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['RERUN-WRITE-3'],
     file: 'call/relatives.ts',
-    from: 'rerunsOf(this.#root.id)',
+    from: 'rerunsOf(this.root)',
     to: 'rerunsOf(this.#run.id)',
     why: 'not-done in two reruns sends twice',
   },
@@ -162,5 +162,47 @@ export const FAMILY: readonly Mutation[] = [
     from: ' || receiptId === null) return undefined;',
     to: ') return undefined;',
     why: 'of a batch, a doubt that a rerun inherited counts as sent by it once it was looked at',
+  },
+  {
+    breaks: ['BUDGET-FAMILY-1'],
+    file: 'call/finish.ts',
+    from: 'if (isPaidOnce(run, question, ended))',
+    to: 'if (false as boolean)',
+    why: 'a play is told that a write cost what another run has paid',
+  },
+  {
+    breaks: ['BUDGET-FAMILY-1'],
+    file: 'call/record.ts',
+    from: '? run.relatives?.root : undefined',
+    to: '? undefined : undefined',
+    why: 'a run and its rerun both settle one write',
+  },
+  {
+    breaks: ['BUDGET-FAMILY-1'],
+    file: 'call/deliver.ts',
+    from: 'so !== undefined && so.isForeign !== true',
+    to: 'so !== undefined',
+    why: 'a rerun has no record of the key that it goes on under, so that both settle it',
+  },
+  {
+    breaks: ['BUDGET-FAMILY-1'],
+    file: 'call/family-write.ts',
+    from: 'run.tries.billOf(callId)?.charge(0)',
+    to: 'undefined',
+    why: 'what a rerun has settled stays unknown in the run that lost the answer',
+  },
+  {
+    breaks: ['STORE-OPERATIONS-6'],
+    file: 'store/sqlite/write/family.ts',
+    from: 'AND credits > 0',
+    to: '',
+    why: 'of two runs of which one paid nothing the other pays nothing, either',
+  },
+  {
+    breaks: ['STORE-OPERATIONS-6'],
+    file: 'store/sqlite/write/family.ts',
+    from: 'AND operation_key = ?',
+    to: 'AND ? IS NOT NULL',
+    why: 'a write that another run has done under another key costs nothing',
   },
 ];

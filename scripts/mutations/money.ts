@@ -300,8 +300,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-SETTLED-1'],
     file: 'call/finish.ts',
-    from: '  const durationMs = source',
-    to: '  bill?.charge(credits);\n  const durationMs = source',
+    from: '  journalAnswer(run, question, ended);',
+    to: '  bill?.charge(ended.credits);\n  journalAnswer(run, question, ended);',
     why: 'a kill between the limits and the journal counts an answer twice',
   },
   {

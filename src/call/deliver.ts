@@ -77,7 +77,7 @@ export function deliver(run: CallRun, question: Question, before: OperationRecor
   const isSentAgain = before.state === 'retrying' && question.tool.sendsIdempotencyKey;
   const unsure = isSentAgain && run.tries.isUnsure(before.operationKey);
   return wentOn(run, question.scope, before).then((so) =>
-    deliverQuestion(run, question, { before: { ...so, unsure } }),
+    deliverQuestion(run, question, { before: { ...so, unsure, isForeign: before.isInherited === true } }),
   );
 }
 
@@ -291,7 +291,8 @@ export async function wentOn(
  */
 function intend(run: CallRun, question: Question, so: Tries | undefined): Promise<void> | undefined {
   const keyed = question.tool.sendsIdempotencyKey;
-  if (keyed && so !== undefined) return undefined;
+  if (keyed && so !== undefined && so.isForeign !== true) return undefined;
+  if (so !== undefined) so.isForeign = false;
   const { counted: tries = 0, refusals = 0 } = so ?? {};
   return keepIntent(run, question, { state: keyed ? 'retrying' : 'intended', tries, refusals, waitUntil: null });
 }

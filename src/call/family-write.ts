@@ -22,7 +22,11 @@ export async function unsentInFamily(
   const { tool, scope, callId } = question;
   const known = await relatives.known({ place: scope.place, callId });
   const sent = relatives.sender(known, { keyed: tool.sendsIdempotencyKey && !sentAlone, before });
-  if (sent !== undefined) throw sentBy(run, question, sent);
+  if (sent !== undefined) {
+    // What may have been charged to an earlier try of this run is that very charge.
+    if (before !== undefined && sent.paidUnder === before.operationKey) run.tries.billOf(callId)?.charge(0);
+    throw sentBy(run, question, sent);
+  }
   const begunBy = sentAlone && before === undefined ? relatives.keyOf(known) : undefined;
   const operationKey = question.operationKey ?? begunBy;
   const { root, standing } = known;

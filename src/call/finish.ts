@@ -7,7 +7,7 @@ import { contractError } from './failure.ts';
 import type { Found } from './found.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
-import { journalAnswer, journalFailure } from './record.ts';
+import { type Answered, isPaidOnce, journalAnswer, journalFailure, journalPaidOnce } from './record.ts';
 import { CallResult } from './result.ts';
 
 interface RawFound {
@@ -46,22 +46,34 @@ async function checked(run: CallRun, question: Question, read: Read): Promise<To
   return settled(run, question, read);
 }
 
-function settled(run: CallRun, question: Question, { found, raw, reading, began }: Read): ToolResult {
+function settled(run: CallRun, question: Question, read: Read): ToolResult | Promise<ToolResult> {
+  const { found, reading } = read;
   const { answer, source, bill, isPaidElsewhere = false } = found;
-  const credits = source === 'live' && !isPaidElsewhere ? reading.credits : 0;
-  const durationMs = source === 'live' ? answer.durationMs : 0;
-  journalAnswer(run, question, {
+  const ended: Answered = {
     outcome: reading.status === 'completed' ? 'completed' : 'no_result',
     source,
     receiptId: answer.receiptId,
-    credits,
-    durationMs,
+    credits: source === 'live' && !isPaidElsewhere ? reading.credits : 0,
+    durationMs: source === 'live' ? answer.durationMs : 0,
     at: answer.at,
     error: null,
     bill,
-  });
-  const { tool, callId } = question;
-  const { receiptId, receiptKey, at } = answer;
+  };
+  if (isPaidOnce(run, question, ended))
+    return journalPaidOnce(run, question, ended).then((credits) => resultOf(run, question, { read, ended, credits }));
+  journalAnswer(run, question, ended);
+  return resultOf(run, question, { read, ended, credits: ended.credits });
+}
+
+function resultOf(
+  run: CallRun,
+  { tool, callId }: Question,
+  { read, ended, credits }: { readonly read: Read; readonly ended: Answered; readonly credits: number },
+): ToolResult {
+  const { found, raw, reading, began } = read;
+  const { source } = found;
+  const { receiptId, receiptKey, at } = found.answer;
+  const { durationMs } = ended;
   const facts = { source, receiptId, receiptKey, callId, credits, durationMs, provider: tool.provider, at };
   if (source === 'live') run.timed(tool.id, 'deliver', run.process.clock.monotonic() - began);
   return new CallResult({ tool, reading, raw, facts });
@@ -72,15 +84,17 @@ async function unreadable(
   question: Question,
   { found, error }: { readonly found: Found; readonly error: unknown },
 ): Promise<never> {
-  const { bill, answer, source } = found;
+  const { bill, answer, source, isPaidElsewhere = false } = found;
   const { receiptId, durationMs, at } = answer;
   const told = error instanceof ContractBroken ? breakContract(run, question, { broken: error, receiptId }) : undefined;
   // A run that goes on must not lose sight of what it has paid for.
   if (told !== undefined && source === 'live' && run.process.continueOnContractError) {
     // What the author's code could not price counts as its highest price until it is mended and read again.
-    const credits = error instanceof PriceAboveMax ? error.price : question.tool.maxCredits;
-    await journalFailure(run, question, { outcome: 'failed', source, receiptId, durationMs, at, credits, error: told });
-    bill?.charge(credits);
+    const price = error instanceof PriceAboveMax ? error.price : question.tool.maxCredits;
+    const credits = isPaidElsewhere ? 0 : price;
+    const ended = { outcome: 'failed', source, receiptId, durationMs, at, credits, error: told } as const;
+    const settled = await journalFailure(run, question, ended);
+    bill?.charge(settled);
   } else bill?.leave();
   throw told ?? error;
 }

@@ -110,28 +110,77 @@ function entryOf(question: Question, ended: Ended): CallEntry {
   };
 }
 
-/**
- * Journals an answer with the next group: its receipt is already durable, so nothing waits for it.
- *
- * @param bill settled once the entry is durable: what a limit counts as settled, the journal says
- */
-export function journalAnswer(
-  run: CallRun,
-  question: Question,
-  { bill, ...ended }: Ended & { readonly bill: Bill | undefined },
-): void {
-  const write = {
-    kind: 'call' as const,
-    fence: run.fence,
-    place: question.scope.place,
-    entry: entryOf(question, ended),
-  };
-  run.process.committer.defer([write], (error) => {
+/** How a call ended that is answered. */
+export interface Answered extends Ended {
+  /** Settled once the entry is durable: what a limit counts as settled, the journal says. */
+  readonly bill: Bill | undefined;
+}
+
+/** Journals an answer with the next group: its receipt is already durable, so nothing waits for it. */
+export function journalAnswer(run: CallRun, question: Question, { bill, ...ended }: Answered): void {
+  run.process.committer.defer([entryWrite(run, question, ended)], (error) => {
     if (error === undefined) return bill?.charge(ended.credits);
     bill?.leave();
     stopIfOvertaken(run, error);
   });
   settle(run, question, ended);
+}
+
+/** True of an answer that another run of the family may have paid for, too: under one key, for which it is charged once. */
+export function isPaidOnce(
+  run: CallRun,
+  { site, tool }: Pick<Question, 'site' | 'tool'>,
+  { source, credits }: Pick<Ended, 'source' | 'credits'>,
+): boolean {
+  return (
+    run.relatives !== undefined && site !== undefined && tool.sendsIdempotencyKey && source === 'live' && credits > 0
+  );
+}
+
+/** Journals such an answer, and resolves with what of it this run has to settle: all, or nothing where another has. */
+export async function journalPaidOnce(run: CallRun, question: Question, { bill, ...ended }: Answered): Promise<number> {
+  try {
+    const credits = await commitEntry(run, question, ended);
+    bill?.charge(credits);
+    settle(run, question, { ...ended, credits });
+    return credits;
+  } catch (error) {
+    bill?.leave();
+    throw error;
+  }
+}
+
+type CallWrite = Extract<Write, { kind: 'call' }>;
+
+function entryWrite(run: CallRun, question: Question, ended: Ended): CallWrite {
+  const family = isPaidOnce(run, question, ended) ? run.relatives?.root : undefined;
+  return {
+    kind: 'call',
+    fence: run.fence,
+    place: question.scope.place,
+    entry: entryOf(question, ended),
+    ...(family === undefined ? {} : { family }),
+  };
+}
+
+/** Resolves when the entry is durable, with the credits that are in it. */
+async function commitEntry(
+  run: CallRun,
+  question: Question,
+  { operation, ...ended }: Ended & { readonly operation?: OperationRecord | undefined },
+): Promise<number> {
+  const write = entryWrite(run, question, ended);
+  const { fence, place } = write;
+  try {
+    await run.process.committer.commit([
+      write,
+      ...(operation === undefined ? [] : [{ kind: 'operation', fence, place, operation } as const]),
+    ]);
+  } catch (error) {
+    stopIfOvertaken(run, error);
+    throw error;
+  }
+  return write.isPaidElsewhere === true ? 0 : ended.credits;
 }
 
 /** A newer attempt works on the run: whatever this one still calls would be paid twice. */
@@ -140,27 +189,19 @@ export function stopIfOvertaken(run: CallRun, error: unknown): void {
 }
 
 /**
- * Journals a failure and waits until it is durable: what the play does next may be to pay another provider, and after
- * a crash it must not pay both.
+ * Journals a failure and resolves when it is durable, with what it costs: what the play does next may be to pay another
+ * provider, and after a crash it must not pay both.
  *
  * @param operation what a retry of the failed call must know of it
  */
 export async function journalFailure(
   run: CallRun,
   question: Question,
-  { operation, ...ended }: Ended & { readonly operation?: OperationRecord | undefined },
-): Promise<void> {
-  const where = { fence: run.fence, place: question.scope.place };
-  try {
-    await run.process.committer.commit([
-      { kind: 'call', ...where, entry: entryOf(question, ended) },
-      ...(operation === undefined ? [] : [{ kind: 'operation', ...where, operation } as const]),
-    ]);
-  } catch (error) {
-    stopIfOvertaken(run, error);
-    throw error;
-  }
-  settle(run, question, ended);
+  ended: Ended & { readonly operation?: OperationRecord | undefined },
+): Promise<number> {
+  const credits = await commitEntry(run, question, ended);
+  settle(run, question, { ...ended, credits });
+  return credits;
 }
 
 function settle(run: CallRun, question: Question, ended: Ended): void {

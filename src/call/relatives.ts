@@ -9,6 +9,8 @@ export interface SentIn {
   readonly made: boolean;
   /** The asking run comes from it, and it has sent the write since. */
   readonly isAbove: boolean;
+  /** The key under which it has the answer, and has settled what that cost. */
+  readonly paidUnder?: string | undefined;
 }
 
 /** A run that another comes from, and when the next one down that line was made from it. */
@@ -63,11 +65,16 @@ export class Relatives {
     return new Relatives(reads, run, line);
   }
 
+  /** The id of the run that all of the family comes from. */
+  get root(): string {
+    return (this.#line.at(-1)?.run ?? this.#run).id;
+  }
+
   /** The family without the run and those it comes from, oldest first. */
   async others(): Promise<readonly RunRecord[]> {
     if (this.#others !== undefined) return this.#others;
     const line = new Set([this.#run, ...this.#line.map(({ run }) => run)].map(({ id }) => id));
-    const family = await this.#reads.runs.rerunsOf(this.#root.id);
+    const family = await this.#reads.runs.rerunsOf(this.root);
     this.#others = family.filter(({ id }) => !line.has(id));
     return this.#others;
   }
@@ -88,7 +95,7 @@ export class Relatives {
     const others = await this.others();
     const nos = [...this.#line.map(({ run }) => run), ...others].map(({ no }) => no).sort((a, b) => a - b);
     const standing = nos.length === 0 ? [] : await this.#reads.calls.callInRuns(nos, call.place, call.callId);
-    return { root: this.#root.id, standing, others };
+    return { root: this.root, standing, others };
   }
 
   /** The run that has sent a call, or may have; undefined where none has, or where all have sent what is sent again. */
@@ -101,17 +108,13 @@ export class Relatives {
     return standing.find(({ operation }) => operation?.state === 'retrying')?.operation?.operationKey;
   }
 
-  get #root(): RunRecord {
-    return this.#line.at(-1)?.run ?? this.#run;
-  }
-
   /** What a run above had sent before this one was made from it, this one knows: it is answered, or in doubt here as well. */
   #senderAbove(standing: readonly CallInRun[], sending: Sending): SentIn | undefined {
     for (const call of standing) {
       const above = this.#line.find(({ run }) => run.no === call.runNo);
       if (above === undefined || call.inherited || !mayBeMade(call, sending)) continue;
       if (isKnownHere(call, above, sending)) continue;
-      return { run: above.run, made: call.answered, isAbove: true };
+      return { run: above.run, made: call.answered, isAbove: true, paidUnder: paidUnder(call) };
     }
     return undefined;
   }
@@ -125,7 +128,7 @@ function senderBeside(
   for (const call of standing) {
     const run = others.find(({ no }) => no === call.runNo);
     if (run === undefined) continue;
-    if (isMade(call)) return { run, made: true, isAbove: false };
+    if (isMade(call)) return { run, made: true, isAbove: false, paidUnder: paidUnder(call) };
     if (!call.inherited && mayBeMade(call, sending)) return { run, made: false, isAbove: false };
   }
   return undefined;
@@ -135,6 +138,10 @@ function senderBeside(
 function isKnownHere({ operation }: CallInRun, { leftAt }: Ancestor, { keyed, before }: Sending): boolean {
   if (before === undefined || operation === null) return false;
   return operation.at <= leftAt || (keyed && operation.operationKey === before.operationKey);
+}
+
+function paidUnder({ answered, operation }: CallInRun): string | undefined {
+  return answered ? operation?.operationKey : undefined;
 }
 
 function isMade({ answered, operation }: CallInRun): boolean {

@@ -13,6 +13,8 @@ export interface Tries {
   /** True once it went out again because its secret has changed. */
   reread: boolean;
   unsure: Unsure;
+  /** True while the record of it is one of another run. */
+  isForeign?: boolean;
   /** When it failed first, in this attempt (monotonic), and how many calls its provider had answered when it last did. */
   failed?: { readonly since: number; readonly answers: number };
   /** True once the provider has answered others after it failed, and it failed again. */

@@ -101,7 +101,8 @@ function insteadOf(run: CallRun, question: Question, other: OperationRecord): Pr
 
 /** A write that may go out again under its key goes on where the source of a rerun stopped. */
 function cursorOf(run: CallRun, { scope, callId, tool, refreshed }: Question): OperationRecord | undefined {
-  return tool.sendsIdempotencyKey && !refreshed ? run.source?.takeCursor(scope.place, callId) : undefined;
+  const cursor = tool.sendsIdempotencyKey && !refreshed ? run.source?.takeCursor(scope.place, callId) : undefined;
+  return cursor === undefined ? undefined : { ...cursor, isInherited: true };
 }
 
 /** How a write ends that was made before. */

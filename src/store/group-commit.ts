@@ -1,5 +1,6 @@
 import type { Clock } from '../scope/index.ts';
-import type { Committer, Store, Unit, UnitOutcome, Write } from './port.ts';
+import type { Committer, Store, Unit, UnitOutcome } from './port.ts';
+import type { Write } from './writes.ts';
 
 /** So that one transaction stays well below 50 ms of the event loop. */
 const UNITS_A_GROUP = 2_000;

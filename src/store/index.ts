@@ -14,7 +14,6 @@ export type {
   ToolTotals,
   Unit,
   UnitOutcome,
-  Write,
 } from './port.ts';
 export { StoreConflict } from './port.ts';
 export { callName, jobOfStart, receiptName, typedCall } from './receipt-name.ts';
@@ -52,3 +51,4 @@ export { openRates, type Rates } from './sqlite/rates.ts';
 export type { RatesOptions } from './sqlite/rates-file.ts';
 export { type LeftTry, leftTries, type OpenTry, type TakenAs, type TryLog } from './sqlite/try-log.ts';
 export type { WriteOf } from './write-of.ts';
+export type { Write } from './writes.ts';

@@ -1,4 +1,4 @@
-import type { Write } from './port.ts';
+import type { Write } from './writes.ts';
 
 /** The member of the union of writes that has this kind. */
 export type WriteOf<Kind extends Write['kind']> = Extract<Write, { kind: Kind }>;

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
-import type { Unit, Write } from '../port.ts';
+import type { Unit } from '../port.ts';
+import type { Write } from '../writes.ts';
 import {
   boundaryEntry,
   callEntry,

@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { digest, type Fence } from '../../scope/index.ts';
-import type { Store, Write } from '../port.ts';
+import type { Store } from '../port.ts';
+import type { Write } from '../writes.ts';
 import { committed, type StoreUnderTest, startedRun } from './samples.ts';
 
 async function granted(store: Store, fence: Fence, scope: string, ...keys: string[]): Promise<readonly boolean[]> {

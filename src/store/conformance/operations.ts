@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
-import { digest } from '../../scope/index.ts';
+import { digest, type Fence } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
-import type { Write } from '../port.ts';
 import type { CallEntry, CallInRun, OperationRecord } from '../records.ts';
 import type { WriteOf } from '../write-of.ts';
+import type { Write } from '../writes.ts';
 import {
   AT,
   bought,
@@ -268,6 +268,39 @@ export function operations(current: () => StoreUnderTest): void {
     const before = await now(fence);
     await committed(store, { kind: 'operation', fence: third, place, operation: other });
     expect([await keep(fence, before), await keep(fence, await now(fence))]).toEqual([false, true]);
+  });
+
+  verifies('STORE-OPERATIONS-6', 'is paid once in its family, by whichever run is the first to say so', async () => {
+    const { store } = current();
+    const fences = [await startedRun(store)];
+    for (const id of ['run_2', 'run_3']) fences.push(await startedRun(store, id, { replayedFrom: 'run_1' }));
+    const [source, one, two] = fences as [Fence, Fence, Fence];
+    const stranger = await startedRun(store, 'run_4');
+    const keep = (fence: Fence, operationKey = 'one key'): Write => {
+      return { kind: 'operation', fence, place, operation: operationRecord('a', { operationKey }) };
+    };
+    const end = async (fence: Fence, more: Partial<CallEntry> = {}): Promise<readonly (number | boolean)[]> => {
+      const write: WriteOf<'call'> = {
+        ...{ kind: 'call', fence, place, family: 'run_1' },
+        entry: callEntry('a', { credits: 2, ...more }),
+      };
+      await committed(store, write);
+      const entries = (await store.calls.journal(fence.runNo, 1, [3])).get(3);
+      return [write.isPaidElsewhere === true, entries?.[0]?.credits ?? -1];
+    };
+    await committed(store, keep(source), keep(one), keep(two, 'another'), keep(stranger));
+    // What another key, another run's answer for nothing or a run of no such family says is another matter.
+    expect([await end(stranger), await end(two)]).toEqual([
+      [false, 2],
+      [false, 2],
+    ]);
+    expect(await end(source, { credits: 0 })).toEqual([false, 0]);
+    expect(await end(one)).toEqual([false, 2]);
+    expect(await end(source)).toEqual([true, 0]);
+    // Told again, the one that has paid goes on paying.
+    expect(await end(one, { credits: 3 })).toEqual([false, 3]);
+    await committed(store, keep(two));
+    expect(await end(two)).toEqual([true, 0]);
   });
 
   verifies('STORE-OPERATIONS-4', 'gives the writes of a run with how they ended, and no read', async () => {

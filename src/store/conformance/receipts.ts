@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
-import type { Write } from '../port.ts';
+import type { Write } from '../writes.ts';
 import { AT, bought, callEntry, committed, newReceipt, type StoreUnderTest, startedRun } from './samples.ts';
 
 const any = (key: string) => ({ key: digest(key), notBefore: undefined });

@@ -1,5 +1,5 @@
 import { digest, type Fence, type Place } from '../../scope/index.ts';
-import type { Store, Write } from '../port.ts';
+import type { Store } from '../port.ts';
 import type {
   BoundaryEntry,
   CallEntry,
@@ -15,6 +15,7 @@ import type {
   WaitRecord,
 } from '../records.ts';
 import type { WriteOf } from '../write-of.ts';
+import type { Write } from '../writes.ts';
 
 /** A store under test, and how to get at its data in other ways. */
 export interface StoreUnderTest {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { verifies } from '../../../test/requirements.ts';
 import { digest } from '../../scope/index.ts';
 import { StaleAttemptError } from '../../sdk/index.ts';
-import type { Write } from '../port.ts';
+import type { Write } from '../writes.ts';
 import {
   AT,
   armed,

@@ -1,10 +1,11 @@
 import type { Fence } from '../../scope/index.ts';
-import { StoreConflict, type Write } from '../port.ts';
+import { StoreConflict } from '../port.ts';
 import type { RunStatus } from '../records.ts';
 import { staleAttempt } from '../stale-attempt.ts';
 import { perform, type WriteOf, type WriteTable } from '../write-of.ts';
+import type { Write } from '../writes.ts';
 import { listIn, type MemoryData, mapIn } from './data.ts';
-import { copyRun, resolveOperation, upsertOperation } from './operations.ts';
+import { copyRun, isPaidInFamily, resolveOperation, upsertOperation } from './operations.ts';
 import { change, existing, fenced } from './run-changes.ts';
 import type { Undo } from './undo.ts';
 import { armWait, deliverSignal, expireWait } from './waits.ts';
@@ -42,9 +43,12 @@ function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | 
 
 function tableOfSpaces(data: MemoryData, undo: Undo): Omit<WriteTable, RunKinds | FactKinds> {
   return {
-    call: ({ fence, place, entry }) => {
+    call: (write) => {
+      const { fence, place, entry, family } = write;
       const { calls } = data.space(fence.runNo, place.datasetNo);
-      undo.set(mapIn(calls, place.ordinal), entry.callId, { ...entry });
+      if (family !== undefined) write.isPaidElsewhere = isPaidInFamily(data, { ...write, family });
+      const credits = write.isPaidElsewhere === true ? 0 : entry.credits;
+      undo.set(mapIn(calls, place.ordinal), entry.callId, { ...entry, credits });
     },
     boundary: ({ fence, place, entry }) => {
       const { boundaries } = data.space(fence.runNo, place.datasetNo);

@@ -11,8 +11,7 @@ import type { Undo } from './undo.ts';
 export function upsertOperation(data: MemoryData, write: WriteOf<'operation'>, undo: Undo): void {
   const { fence, place, operation, known: family } = write;
   if (family !== undefined) {
-    const others = [...data.runs.filter(({ id }) => id === family.root), ...data.runsFrom('replayedFrom', family.root)];
-    const nos = others.map(({ no }) => no).filter((no) => no !== fence.runNo);
+    const nos = othersInFamily(data, family.root, fence.runNo);
     write.overtaken = !isSameStanding(family.standing, callInRuns(data, nos, { place, callId: operation.callId }));
     if (write.overtaken) return;
   }
@@ -20,6 +19,26 @@ export function upsertOperation(data: MemoryData, write: WriteOf<'operation'>, u
   const known = operations.get(operation.callId);
   if (known?.state === 'done' || (known?.state === 'notDone' && fence.attempt <= known.attempt)) return;
   undo.set(operations, operation.callId, { ...operation, attempt: fence.attempt });
+}
+
+function othersInFamily(data: MemoryData, root: string, runNo: number): readonly number[] {
+  const family = [...data.runs.filter(({ id }) => id === root), ...data.runsFrom('replayedFrom', root)];
+  return family.map(({ no }) => no).filter((no) => no !== runNo);
+}
+
+/** True where another run of the family has paid for a call under the operation key that this run is on record with. */
+export function isPaidInFamily(
+  data: MemoryData,
+  { family, fence, place, entry: { callId } }: WriteOf<'call'> & { readonly family: string },
+): boolean {
+  const keyIn = (space: Space): string | undefined => space.operations.get(place.ordinal)?.get(callId)?.operationKey;
+  const key = keyIn(data.space(fence.runNo, place.datasetNo));
+  if (key === undefined) return false;
+  return othersInFamily(data, family, fence.runNo).some((no) => {
+    const space = data.space(no, place.datasetNo);
+    const entry = space.calls.get(place.ordinal)?.get(callId);
+    return keyIn(space) === key && entry !== undefined && entry.credits > 0;
+  });
 }
 
 /** Settles an operation in doubt, and wakes its run. Throws StoreConflict 'run-missing' or 'operation-missing'. */

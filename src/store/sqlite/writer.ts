@@ -1,5 +1,5 @@
-import type { Write } from '../port.ts';
-import { perform, type WriteTable } from '../write-of.ts';
+import { perform, type WriteOf, type WriteTable } from '../write-of.ts';
+import type { Write } from '../writes.ts';
 import type { Database } from './driver.ts';
 import { Fences } from './fences.ts';
 import type { KeyIndex } from './key-index.ts';
@@ -14,6 +14,7 @@ import { copyRun } from './write/copy-run.ts';
 import { deliverSignal } from './write/deliver-signal.ts';
 import { evictReceipts } from './write/evict-receipts.ts';
 import { expireWait } from './write/expire-wait.ts';
+import { isPaidInFamily } from './write/family.ts';
 import { forgetRows } from './write/forget-rows.ts';
 import { heartbeat } from './write/heartbeat.ts';
 import { insertFrameChunk } from './write/insert-frame-chunk.ts';
@@ -106,7 +107,7 @@ export class Writer {
     // Some look at receipts, calls or rows, which may still wait for their batch.
     return {
       receipt: (write) => this.#receipts.add(write),
-      call: (write) => this.#calls.add(write),
+      call: (write) => this.#addCall(write),
       row: (write) => this.#rows.add(write),
       boundary: (write) => upsertBoundary(db, spaces, write),
       event: (write) => appendEvent(db, write),
@@ -149,6 +150,16 @@ export class Writer {
         this.#fences.forget();
       },
     };
+  }
+
+  #addCall(write: WriteOf<'call'>): void {
+    const { family, fence, place, entry } = write;
+    if (family !== undefined) {
+      this.#flush();
+      const asked = { family, runNo: fence.runNo, place, callId: entry.callId };
+      write.isPaidElsewhere = isPaidInFamily({ db: this.#db, spaces: this.spaces }, asked);
+    }
+    this.#calls.add(write);
   }
 
   #flush(): void {

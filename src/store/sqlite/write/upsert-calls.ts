@@ -21,7 +21,7 @@ export class CallUpsert {
   }
 
   add(write: WriteOf<'call'>): void {
-    const { entry, place, fence } = write;
+    const { entry, place, fence, isPaidElsewhere = false } = write;
     this.#insert.waiting.push(
       this.#spaces.place(fence.runNo, place.datasetNo, place.ordinal),
       entry.callId,
@@ -29,7 +29,7 @@ export class CallUpsert {
       outcome.number(entry.outcome),
       source.number(entry.source),
       entry.receiptId,
-      entry.credits,
+      isPaidElsewhere ? 0 : entry.credits,
       entry.durationMs,
       entry.at,
       entry.inputDigest,

@@ -3,6 +3,7 @@ import type { WriteOf } from '../../write-of.ts';
 import { operationState } from '../codes.ts';
 import { standing } from '../read/call-in-runs.ts';
 import type { Reader } from '../reader.ts';
+import { othersInFamily } from './family.ts';
 
 /** What somebody said was done stays so; what was not done, a later attempt may do again. */
 const UPSERT = `INSERT INTO operations (place, call_id, run_no, attempt, state, tries, refusals, wait_until, at, site,
@@ -14,12 +15,6 @@ const UPSERT = `INSERT INTO operations (place, call_id, run_no, attempt, state, 
     label = excluded.label, path = excluded.path, answer = excluded.answer, batch = excluded.batch
   WHERE operations.state IN (${operationState.number('intended')}, ${operationState.number('retrying')})
     OR (operations.state = ${operationState.number('notDone')} AND excluded.attempt > operations.attempt)`;
-
-const OTHERS = `WITH RECURSIVE family (id) AS (
-    VALUES (?)
-    UNION SELECT runs.id FROM runs JOIN family ON runs.replayed_from = family.id
-  )
-  SELECT no FROM runs WHERE id IN (SELECT id FROM family) AND no <> ? ORDER BY no`;
 
 /**
  * Keeps what the attempt is about to do, or how far its tries are, unless its family has overtaken it.
@@ -33,7 +28,7 @@ export function upsertOperation(
 ): void {
   const { fence, place, operation, known } = write;
   if (known !== undefined) {
-    const runNos = db.all<{ no: number }>(OTHERS, known.root, fence.runNo).map(({ no }) => no);
+    const runNos = othersInFamily(db, known.root, fence.runNo);
     if (runNos.length > 0) flush();
     write.overtaken = !isSameStanding(known.standing, standing({ db, spaces }, { runNos, place, ...operation }));
     if (write.overtaken) return;
