@@ -611,6 +611,10 @@ export const REQUIREMENTS = {
     'A split that throws, or leaves out a member, is a contract error of each member: money and answer stay.',
   'BATCH-OUTCOMES-1':
     'A member that the answer refuses ends by itself: rejected, asked again under the next key, or in doubt; nobody else is given its answer.',
+  'BATCH-REFUSED-1':
+    'A member that the answer to its batch refuses costs nothing, however often it is asked again; what is out again may be charged.',
+  'BATCH-REFUSED-2':
+    'A member of which its answer does not say whether it was done may have been charged, each time, until somebody says that it was not.',
   'BUDGET-GONE-1': 'What the calls may cost that leave a batch before it goes out is given back, and is never unknown.',
   'BATCH-DOUBT-2':
     'A write that a batch answered with nobody knowing whether it was done is in doubt, also where the process died before it could say so.',

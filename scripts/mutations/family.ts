@@ -131,8 +131,8 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['CODE-WRITE-2'],
     file: 'call/write.ts',
-    from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    return send(run, question, { ...before',
-    to: '    return send(run, question, { ...before',
+    from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    await sentAnew(run, part, 0);',
+    to: '    await sentAnew(run, part, 0);',
     why: 'a write that was not done is done by a rerun under other code, and then once more',
   },
   {

@@ -6,6 +6,7 @@ import { begun, buy } from './buy.ts';
 import type { Shared } from './claims.ts';
 import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import type { CallRun } from './env.ts';
+import { askedAnew, costOfFailed } from './failed-part.ts';
 import { thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { endJob, ongoingJob } from './job.ts';
@@ -80,7 +81,7 @@ async function settle(run: CallRun, question: Question, paid: Paid): Promise<Fou
 }
 
 function billOf(run: CallRun, { settled, owed }: Paid): NonNullable<Found['bill']> {
-  return owed ?? adjusting(run, settled);
+  return owed ?? adjusting(run, settled ?? 0);
 }
 
 /** Where the provider has answered others and not this one, it is asked again, unless it may have been done. */
@@ -94,8 +95,11 @@ async function settlePart(run: CallRun, question: Question, paid: Paid): Promise
     return { ...found, reading };
   } catch (error) {
     if (error instanceof MemberFailed) {
-      if (question.site === undefined) return ask(run, question);
-      return write(run, question, { failure: error.failure, receiptId: paid.receipt.id });
+      const failed = { failure: error.failure, answer, bill: found.bill };
+      if (question.site !== undefined) return write(run, question, failed);
+      found.bill.charge(costOfFailed(error.failure));
+      await askedAnew(run, failed);
+      return ask(run, question);
     }
     if (!(error instanceof ContractBroken)) throw error;
     // Whoever finishes the call says what is wrong with it.

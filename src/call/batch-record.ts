@@ -7,6 +7,7 @@ import { MemberFailed } from './batch-member.ts';
 import type { Member, MemberEnd } from './batch-seat.ts';
 import { ContractBroken, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
+import { costOfFailed } from './failed-part.ts';
 import type { Bill } from './open-tries.ts';
 import { type ReceiptWrite, unrecorded } from './record.ts';
 
@@ -60,11 +61,11 @@ function settleMember(
   member?.end(end);
   if (end.kind !== 'answered') return;
   const hasFailed = end.read instanceof MemberFailed;
-  if (hasFailed) end.bill.charge(0);
+  if (end.read instanceof MemberFailed) end.bill.charge(costOfFailed(end.read.failure));
   if (member?.isAwaited !== false || write === undefined) return;
   const { input: _, raw, ...receipt } = write.receipt;
   const stored = { ...receipt, id: write.id ?? 0, raw, rawBytes: Buffer.byteLength(raw) };
-  run.journal.paidAhead({ receipt: stored, settled: 0, owed: hasFailed ? undefined : end.bill });
+  run.journal.paidAhead({ receipt: stored, settled: undefined, owed: hasFailed ? undefined : end.bill });
 }
 
 function receiptsOf(

@@ -4,10 +4,11 @@ import { isFinalFailure } from './failure.ts';
 import type { Bill } from './open-tries.ts';
 import { UnsureWrites } from './unsure-writes.ts';
 
-/** What a call has paid for in an earlier attempt, and how much of that its run has settled. */
+/** What a call has paid for in an earlier attempt, and what its run has settled for it. */
 export interface Paid {
   readonly receipt: StoredReceipt;
-  readonly settled: number;
+  /** Undefined where no entry says. */
+  readonly settled: number | undefined;
   /** Its part of the budget, until it is read. */
   readonly owed?: Bill | undefined;
 }
@@ -61,13 +62,16 @@ export class Journal {
 
   /** Reads what outlived the last attempt: call once, on a later attempt or a rerun, before the play runs. */
   async open(how: { readonly retryFailed?: boolean } = {}): Promise<void> {
-    for (const receipt of await this.#reads.unsettledReceipts(this.#runNo)) this.#keepPaid({ receipt, settled: 0 });
+    for (const receipt of await this.#reads.unsettledReceipts(this.#runNo))
+      this.#keepPaid({ receipt, settled: undefined });
     await this.load(0, [0], how);
   }
 
   /** Reserves what is paid and not settled, at the most that it may cost: before anything else is bought. */
   owe(billOf: (callId: Digest, tools: readonly string[]) => Bill | undefined): void {
-    for (const [callId, paid] of this.#unsettled) {
+    for (const [callId, all] of this.#unsettled) {
+      const paid = all.filter(({ settled }) => settled === undefined);
+      if (paid.length === 0) continue;
       const bill = billOf(
         callId,
         paid.map(({ receipt }) => receipt.tool),

@@ -3,7 +3,8 @@ import type { OperationRecord } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import { begun, buy, isSentAlone } from './buy.ts';
 import type { CallRun } from './env.ts';
-import { type CallFailure, doubtError } from './failure.ts';
+import { askedAnew, costOfFailed, type FailedPart } from './failed-part.ts';
+import { doubtError } from './failure.ts';
 import { Overtaken, unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { settledIntent } from './intent.ts';
@@ -15,7 +16,7 @@ import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
 import { changedWrite, otherWriteHere } from './same-write.ts';
 
 /** A write goes out unless an earlier attempt may have sent it, or sent another one from here. */
-export async function write(run: CallRun, question: Question, unsure?: UnsurePart): Promise<Found> {
+export async function write(run: CallRun, question: Question, part?: FailedPart): Promise<Found> {
   const before = begun(run, question);
   if (before === undefined) {
     const doubted = run.journal.doubtLike(question.scope.place, {
@@ -27,19 +28,26 @@ export async function write(run: CallRun, question: Question, unsure?: UnsurePar
     if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
+    await sentAnew(run, part);
     return send(run, retried(run, question), cursorOf(run, question));
   }
-  if (before.state === 'retrying' && unsure?.failure.ending === 'ambiguous') throw partInDoubt(question, unsure);
-  if (before.state === 'retrying') return send(run, retried(run, question), before);
+  if (before.state === 'retrying' && part?.failure.ending === 'ambiguous') throw partInDoubt(question, part);
+  if (before.state === 'retrying') {
+    await sentAnew(run, part);
+    return send(run, retried(run, question), before);
+  }
   const settled = await settledIntent(run, question, before);
-  if (settled.status === 'done') return complete(run, question, { value: settled.data, operation: before });
+  if (settled.status === 'done')
+    return complete(run, question, { value: settled.data, operation: before, bill: part?.bill });
   if (settled.status === 'notDone') {
     run.tries.billOf(question.callId)?.charge(0);
     // Another run of the family may have sent it since, from where changed code asks for it.
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
+    await sentAnew(run, part, 0);
     return send(run, question, { ...before, tries: 0, waitUntil: null });
   }
+  part?.bill.charge('unknown');
   const { error } = settled;
   const failure: Failure = { ending: 'ambiguous', message: error.message, error };
   throw new NotAnswered(failure, { tries: before.tries, refusals: 0, durationMs: 0, source: 'live' });
@@ -61,14 +69,19 @@ async function send(run: CallRun, question: Question, before: OperationRecord | 
   }
 }
 
-/** What its batch was answered of a write: that nobody knows whether it was done. */
-interface UnsurePart {
-  readonly failure: CallFailure;
-  readonly receiptId: number;
+async function sentAnew(
+  run: CallRun,
+  part: FailedPart | undefined,
+  cost = part && costOfFailed(part.failure),
+): Promise<void> {
+  if (part === undefined) return;
+  part.bill.charge(cost ?? 0);
+  await askedAnew(run, part);
 }
 
 /** With others it would go out under another key, and nothing protect it from being done twice. */
-function partInDoubt(question: Question, { failure, receiptId }: UnsurePart): NotAnswered {
+function partInDoubt(question: Question, { failure, bill, answer: { receiptId } }: FailedPart): NotAnswered {
+  bill.charge('unknown');
   const error = doubtError(question, `${failure.message}.`);
   return new NotAnswered({ ...failure, error }, { tries: 1, refusals: 0, durationMs: 0, source: 'live', receiptId });
 }
@@ -115,12 +128,16 @@ export function unsent(error: CallsheetError): NotAnswered {
 export async function complete(
   run: CallRun,
   question: Question,
-  { value, operation }: { readonly value: JsonValue; readonly operation: OperationRecord | undefined },
+  {
+    value,
+    operation,
+    bill: known,
+  }: { readonly value: JsonValue; readonly operation: OperationRecord | undefined; readonly bill?: Bill | undefined },
 ): Promise<Found> {
   const raw = { kind: 'value', value, given: true } as const;
   const write = receiptWrite(run, question, { raw, durationMs: 0 });
   await keepAnswer(run, question, [write]);
-  const bill = run.tries.billOf(question.callId) ?? adjusting(run, 0);
+  const bill = known ?? run.tries.billOf(question.callId) ?? adjusting(run, 0);
   const isPaidElsewhere = operation?.isInherited === true;
   return { answer: boughtAnswer(write, raw), source: 'live', bill, isPaidElsewhere };
 }

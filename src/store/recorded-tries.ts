@@ -44,8 +44,9 @@ function endOf(entry: CallEntry): RecordedTry {
   return entry.source === 'live' ? { end: 'ended', credits: entry.credits } : { end: 'elsewhere' };
 }
 
-function hasEnded({ error, receiptId }: CallEntry): boolean {
-  return error === null || receiptId !== null;
+/** A failure that cost nothing may be older than the try that is on record. */
+function hasEnded({ error, receiptId, credits }: CallEntry): boolean {
+  return error === null || (receiptId !== null && credits > 0);
 }
 
 async function entriesOf(

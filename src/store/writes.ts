@@ -28,6 +28,7 @@ export type Write =
       readonly receipt: NewReceipt /** assigned on commit, ascending over all processes */;
       id?: number;
     }
+  /** They serve no later question; one that is evicted at the very instant of its recording was charged nothing, either. */
   | { readonly kind: 'evict'; readonly receiptIds: readonly number[]; readonly at: Instant }
   | { readonly kind: 'cancel'; readonly runId: string }
   /**

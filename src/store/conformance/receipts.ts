@@ -144,6 +144,13 @@ export function receiptReads(current: () => StoreUnderTest): void {
     // A call that shared the answer is journalled, the one that paid for it not yet.
     const shared = callEntry('d', { receiptId: open, source: 'coalesced' });
     await committed(store, { kind: 'call', fence, place: { datasetNo: 2, ordinal: 71 }, entry: shared });
+    // Whoever evicts an answer has paid for it all the same; one that never was an answer was charged nothing.
+    const refused = await bought(store, newReceipt('refused', { runNo }));
+    await committed(
+      store,
+      { kind: 'evict', receiptIds: [refused], at: AT },
+      { kind: 'evict', receiptIds: [late], at: AT + 1 },
+    );
     expect((await store.calls.unsettledReceipts(runNo)).map((receipt) => receipt.id)).toEqual([open, late]);
     expect(await store.calls.unsettledReceipts(99)).toEqual([]);
   });

@@ -34,7 +34,7 @@ export function callReads(data: MemoryData): CallReads {
       return data.receipts
         .filter(({ runNo: by, id }) => by === runNo && !settled.has(id))
         .filter(({ tool, key, callId }) => !tool.startsWith('ctx.') && key !== callId)
-        .filter(({ tool, evictedAt }) => jobOfStart(tool) === undefined || evictedAt === null)
+        .filter(({ tool, at, evictedAt }) => evictedAt === null || (evictedAt !== at && jobOfStart(tool) === undefined))
         .map(storedReceipt);
     },
     settledCredits: async (runNo) => creditsOf(entries(data, runNo)),

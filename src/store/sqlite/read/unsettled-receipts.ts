@@ -8,11 +8,11 @@ const SETTLED = `SELECT json_group_array(receipt_id) AS ids FROM calls
   WHERE place >= ? AND place < ? AND source = ${source.number('live')} AND receipt_id >= ?`;
 const BOUGHT = `SELECT json_group_array(id) AS ids FROM receipts
   WHERE id >= ? AND id < ? AND key <> call_id AND origin_no IN (SELECT no FROM origins WHERE run_no = ? AND tool NOT GLOB 'ctx.*'
-    AND (tool NOT GLOB '*:start' OR receipts.evicted_at IS NULL))`;
+    AND (receipts.evicted_at IS NULL OR (receipts.evicted_at <> receipts.at AND tool NOT GLOB '*:start')))`;
 
 /**
  * Receipts that the run bought and no live entry of its journal names (nor those of provider jobs that have ended, which
- * are evicted then), without the answers that steps and fetches keep
+ * are evicted then, nor those that were charged nothing, which are evicted from the first), without the answers that steps and fetches keep
  * (`ctx.step`, `ctx.fetch`) and without whole answers of batches, which are no calls: the entry of a call that shared the answer says
  * nothing about the one that paid. Reads the run's journal and all receipts since the
  * run was made, in pieces: no index is kept for what is asked once an attempt.

@@ -1,0 +1,27 @@
+import type { Answer } from './answer.ts';
+import type { CallRun } from './env.ts';
+import type { CallFailure } from './failure.ts';
+import type { Bill } from './open-tries.ts';
+
+/** What the answer to a batch says of a member that it does not answer, and what that member may have cost. */
+export interface FailedPart {
+  readonly failure: CallFailure;
+  readonly answer: Pick<Answer, 'receiptId' | 'at'>;
+  readonly bill: Bill;
+}
+
+/** What such a member costs: nothing, unless it may have been done all the same. */
+export function costOfFailed({ ending }: Pick<CallFailure, 'ending'>): 0 | 'unknown' {
+  return ending === 'ambiguous' ? 'unknown' : 0;
+}
+
+/**
+ * The member is asked anew: what its answer was serves nobody any more, and no journal will name it. Resolves when that is
+ * durable, which is before the next try goes out.
+ */
+export async function askedAnew(
+  run: CallRun,
+  { answer: { receiptId, at } }: Pick<FailedPart, 'answer'>,
+): Promise<void> {
+  await run.process.committer.commit([{ kind: 'evict', receiptIds: [receiptId], at }]);
+}
