@@ -48,7 +48,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/deliver.ts',
-    from: 'if (mayCost && cargo.tool.sendsIdempotencyKey) lost = permit;',
+    from: 'if (mayCost && isKeyed) lost = permit;',
     to: '',
     why: 'a call that is sent again under its key needs its credits twice',
   },
@@ -223,7 +223,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/lost-try.ts',
-    from: 'if (error instanceof PutOff) hold(lost);',
+    from: 'if (error instanceof PutOff && mayBeDone) hold(lost);',
     to: 'if (error === PutOff) hold(lost);',
     why: 'a call that is put off after a lost answer needs its credits twice',
   },

@@ -6,7 +6,7 @@ import type { OpenTry, OperationRecord } from '../store/index.ts';
 import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
-import { mayBeCharged, takenOver } from './lost-try.ts';
+import { costOf, mayBeCharged, takenOver, UNAVAILABLE } from './lost-try.ts';
 import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
@@ -126,12 +126,14 @@ export function deliveryBy<Of extends Cargo>(
     // Of a try that may have been charged: what is sent again under its key is charged once.
     const outgoing = outgoingOf(run, cargo, { carrier, refusals: () => (so === undefined ? 0 : so.refusals) });
     let lost = takeHeld(run, outgoing, given);
-    const unsure: Unsure = lost !== undefined || carrier.isUnsure(cargo);
+    const isOwing = lost !== undefined;
+    const unsure: Unsure = isOwing || carrier.isUnsure(cargo);
     for (;;) {
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
       const hold = (held: LostTry): void => run.tries.hold(outgoing, held);
-      const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, hold);
+      const over = { mayBeDone: isOwing || so?.unsure === true, hold };
+      const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, over);
       const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
       const tracked = run.tries.track(granted, outgoing, how.reserved);
@@ -163,7 +165,7 @@ export function deliveryBy<Of extends Cargo>(
         return { answered: true, raw: delivered.raw, permit, durationMs, tries, refusals };
       }
       so ??= { ...triesAfter({ tries: 0, refusals: 0 }), unsure };
-      const tried = { carrier, so, delivered, secretChanges, permit, latencyMs, reserved: how.reserved };
+      const tried = { carrier, so, delivered, secretChanges, permit, latencyMs, isOwing, reserved: how.reserved };
       const { failure, lost: kept } = await unanswered(run, cargo, tried);
       if (failure !== undefined) return { ...so, answered: false, failure, tries: so.sent, durationMs };
       lost = kept;
@@ -218,11 +220,12 @@ function takeHeld(run: CallRun, outgoing: Outgoing, granted: Permit | undefined)
 async function unanswered<Of extends Cargo>(
   run: CallRun,
   cargo: Of,
-  { permit, latencyMs, reserved, ...tried }: FailedTry<Of> & SentTry & { readonly carrier: Carrier<Of> },
+  { permit, latencyMs, reserved, isOwing, ...tried }: FailedTry<Of> & SentTry & { readonly carrier: Carrier<Of> },
 ): Promise<{ readonly failure?: Failure | undefined; readonly lost?: LostTry | undefined }> {
   const { ending, headers } = tried.delivered;
   // A try that was refused says nothing of the one before it.
-  const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered);
+  const isKeyed = cargo.tool.sendsIdempotencyKey;
+  const mayCost = reserved ? !tried.carrier.isPartedBy(cargo, tried.delivered) : mayBeCharged(tried.delivered, isKeyed);
   const isOurs = tried.delivered.error !== undefined;
   const { clock, governor } = run.process;
   const { answers } = governor.health(cargo.tool.account);
@@ -233,10 +236,10 @@ async function unanswered<Of extends Cargo>(
     const failure = await failedTry(run, cargo, tried);
     if (failure !== undefined) return { failure };
     run.assertGoing();
-    if (mayCost && cargo.tool.sendsIdempotencyKey) lost = permit;
+    if (mayCost && isKeyed) lost = permit;
     return { lost };
   } finally {
-    if (lost === undefined) permit.charge('unknown');
+    if (lost === undefined) permit.charge(costOf(isOwing || tried.so.unsure === true));
   }
 }
 
@@ -307,7 +310,7 @@ export async function failedTry<Of extends Cargo>(
   const { ending } = delivered;
   const keyed = tool.sendsIdempotencyKey;
   so.sent++;
-  if (isRefusal(ending)) refused(so, delivered);
+  if (isRefusal(ending)) refused(so, delivered, keyed);
   else if (ending !== 'notDispatched') so.unsure = true;
   // What was cut off by our own end is no failure of the provider's: the next attempt asks again, if it may.
   if (run.signal.aborted && mayRepeat(ending, effect, keyed)) run.assertGoing();
@@ -338,9 +341,16 @@ function mostTries(
     : maxTries;
 }
 
-/** Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so. */
-function refused(so: Tries, delivered: Failure): void {
+/**
+ * Only what is certainly not done under its key goes out under another one: after a lost answer no refusal says so, and a 503 that
+ * comes after the work is not unheard of.
+ */
+function refused(so: Tries, delivered: Failure, keyed: boolean): void {
   if (so.unsure === true || (so.unsure === 'perhaps' && !provesUndone(delivered))) return;
+  if (keyed && delivered.status === UNAVAILABLE) {
+    so.unsure = 'perhaps';
+    return;
+  }
   so.refusals++;
   so.unsure = false;
 }
@@ -350,6 +360,8 @@ interface SentTry {
   readonly latencyMs: number;
   /** True where its credits are those of a try before it, which may have been charged. */
   readonly reserved: boolean;
+  /** True where an earlier attempt had reserved or lost them. */
+  readonly isOwing: boolean;
 }
 
 interface FailedTry<Of extends Cargo> {

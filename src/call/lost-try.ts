@@ -3,27 +3,39 @@ import { PutOff } from '../scope/index.ts';
 import type { Failure } from '../tool/index.ts';
 import type { LostTry } from './open-tries.ts';
 
-/** True where a request went out and nothing says that it was not done: a status of 500 and more does not either. */
-export function mayBeCharged({ ending }: Failure): boolean {
-  return ending === 'inProgress' || ending === 'ambiguous';
+/** A status that says "not done, come again", and that some answer after the work. */
+export const UNAVAILABLE = 503;
+
+/**
+ * True where a request went out and nothing says that it was not done: a status of 500 and more does not either. Of a 503 its key
+ * will tell.
+ */
+export function mayBeCharged({ ending, status }: Failure, keyed: boolean): boolean {
+  return ending === 'inProgress' || ending === 'ambiguous' || (keyed && status === UNAVAILABLE);
+}
+
+/** What tries cost that nobody has answered. */
+export function costOf(mayBeDone: boolean): 0 | 'unknown' {
+  return mayBeDone ? 'unknown' : 0;
 }
 
 /**
  * The permit of the next try, which takes over the credits of one that may have been charged: what is sent again under its key
- * is charged once. Where there is none, the lost try counts as spent, unless its call was put off and goes on later.
+ * is charged once. Where there is none, the lost try counts as spent, unless its call was put off and goes on later; one of which
+ * only its key can tell that it was charged counts for nothing.
  */
 export async function takenOver(
   lost: LostTry,
   next: () => Permit | Promise<Permit>,
-  hold: (lost: LostTry) => void,
+  { mayBeDone, hold }: { readonly mayBeDone: boolean; readonly hold: (lost: LostTry) => void },
 ): Promise<Permit> {
   try {
     const permit = await next();
     lost.handOver();
     return permit;
   } catch (error) {
-    if (error instanceof PutOff) hold(lost);
-    else lost.charge('unknown');
+    if (error instanceof PutOff && mayBeDone) hold(lost);
+    else lost.charge(costOf(mayBeDone));
     throw error;
   }
 }

@@ -17,7 +17,7 @@ export function endingOfStatus({ status, noResult, isWrite, keyed }: EndingFacts
     case 429:
       return 'deferred';
     case 503:
-      // Some providers answer 503 after the work was done; only a key makes it safe to send a write again.
+      // Some providers answer 503 after the work was done; only a key, which it keeps then, makes it safe to send a write again.
       return isWrite && !keyed ? 'ambiguous' : 'deferred';
     case 409:
     case 425:

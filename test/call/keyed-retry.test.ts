@@ -2,6 +2,7 @@ import { describe, expect } from 'vitest';
 import { defineTool } from '../../src/sdk/index.ts';
 import { crash, fastClock, laterClock } from '../harness/crash.ts';
 import { json, testProvider } from '../harness/provider.ts';
+import { diedInRates } from '../harness/rates.ts';
 import { countedTool, endsAs } from '../harness/tools.ts';
 import {
   attempt,
@@ -117,16 +118,21 @@ describe('a keyed write that may have been done and that its play asks for again
   });
 });
 
-/** A provider that keeps its keys, charges and sends once a key, and answers by status; `lost` does the work and resets. */
-async function keeping(statuses: (number | 'lost')[]) {
+/**
+ * A provider that keeps its keys, charges and sends once a key, and answers by status; `lost` does the work and resets, `late` does it
+ * and answers 503, `busy` names an hour.
+ */
+async function keeping(statuses: (number | 'lost' | 'late' | 'busy')[]) {
   const done = new Set<string>();
   const keys: string[] = [];
   const { url } = await testProvider((response, { headers }) => {
     const key = String(headers['idempotency-key']);
     keys.push(key);
     const next = statuses.shift() ?? 200;
-    if (next === 'lost' || next === 200) done.add(key);
+    if (next === 'lost' || next === 'late' || next === 200) done.add(key);
     if (next === 'lost') response.destroy();
+    else if (next === 'late') json(response, 503, {});
+    else if (next === 'busy') json(response, 503, {}, { 'retry-after': '3600' });
     else json(response, next, { n: 1 });
   });
   const toolOf = (effect: 'read' | 'write', credits = 1) =>
@@ -138,9 +144,9 @@ async function keeping(statuses: (number | 'lost')[]) {
   return { toolOf, done, keys };
 }
 
-describe('a keyed call whose answer was lost', () => {
-  const ONE = `async (ctx) => (await ctx.tools.execute({ id: 'm', tool: 'acme.send', input: { to: 'ada' } })).data.n`;
+const ONE = `async (ctx) => (await ctx.tools.execute({ id: 'm', tool: 'acme.send', input: { to: 'ada' } })).data.n`;
 
+describe('a keyed call whose answer was lost', () => {
   verifies('KEY-UNSURE-1', 'goes out under its key after 429s and 503s as well, and is charged once', async () => {
     for (const effect of ['read', 'write'] as const) {
       const { toolOf, done, keys } = await keeping(['lost', 429, 503, 'lost']);
@@ -187,5 +193,63 @@ describe('a keyed call whose answer was lost', () => {
       expect((await retryFailed(workspace, run.id)).result).toBe(1);
       expect([status, new Set(keys).size]).toEqual([status, 1]);
     }
+  });
+});
+
+verifies(
+  'BUDGET-LEFT-2',
+  'what a dead attempt has lost under a key is spent where that is refused in the next',
+  async () => {
+    const { toolOf, done } = await keeping(['lost', 200, 422]);
+    const tools = [toolOf('read')];
+    const dir = testFolder();
+    const now = await openTest(dir, { tools, clock: fastClock(50) });
+    const run = await queued(now, ONE);
+    await crash(now, run.id, (write) => write.kind === 'receipt');
+    diedInRates(now.paths.rates);
+    const later = await openTest(dir, { tools, clock: laterClock() });
+    expect([(await attempt(later, run.id)).code, done.size]).toEqual(['PROVIDER_VALIDATION', 1]);
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 1 });
+  },
+);
+
+describe('a keyed call that is answered 503', () => {
+  const ROWS = `async (ctx) => {
+    const rows = await ctx.dataset('rows', Array.from({ length: 64 }, (_, n) => ({ n }))).withColumn('v', async (row, ctx) =>
+      (await ctx.tools.execute({ id: 'm', tool: 'acme.send', input: { n: row.n } })).data.n).run({ key: 'n', concurrency: 64 });
+    return (await rows.materialize()).length;
+  }`;
+
+  verifies('KEY-UNAVAILABLE-1', 'goes out under its key again, since that may have come after the work', async () => {
+    for (const effect of ['read', 'write'] as const) {
+      const { toolOf, done, keys } = await keeping(['late', 503, 'late']);
+      const workspace = await testWorkspace({ tools: [toolOf(effect)], clock: fastClock(50) });
+      const { run, result } = await runPlay(workspace, ONE, { maxCredits: 1 });
+      expect([result, keys.length, new Set(keys).size, done.size]).toEqual([1, 4, 1, 1]);
+      expect(await creditsShown(workspace, run.id)).toEqual({ settled: 1, unknown: 0 });
+    }
+  });
+
+  verifies(
+    'KEY-UNAVAILABLE-1',
+    'costs nothing where it is answered nothing else, or another time is named',
+    async () => {
+      for (const statuses of [Array(5).fill(503), ['busy']]) {
+        const { toolOf, done } = await keeping(statuses);
+        const workspace = await testWorkspace({ tools: [toolOf('read')], clock: fastClock(50) });
+        const { run, code } = await runPlay(workspace, ONE);
+        expect([code, done.size]).toEqual([expect.stringMatching(/^PROVIDER_/), 0]);
+        expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 0 });
+      }
+    },
+  );
+
+  verifies('KEY-UNAVAILABLE-1', 'holds its credits until it is known: no limit is exceeded meanwhile', async () => {
+    const statuses = Array.from({ length: 64 }, (_, n) => (n % 4 === 0 ? 'late' : 200));
+    const { toolOf, done } = await keeping(statuses);
+    const workspace = await testWorkspace({ tools: [toolOf('read')], clock: fastClock(20) });
+    const { run, code } = await runPlay(workspace, ROWS, { maxCredits: 40 });
+    expect([code, done.size]).toEqual(['OUT_OF_CREDITS', 40]);
+    expect(await creditsShown(workspace, run.id)).toEqual({ settled: 40, unknown: 0 });
   });
 });
