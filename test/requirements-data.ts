@@ -241,6 +241,8 @@ export const REQUIREMENTS = {
   'PACE-PARK-2':
     'A call that was put off is not asked before its instant by a later attempt, and leaves no wait behind.',
   'PACE-PARK-3': 'A provider that asks for a long wait parks the row; the tries of its call are counted on.',
+  'JOB-ENDED-1':
+    'A job that a run had started when it died costs it nothing where another run has ended that very job, and settled it.',
   'JOB-KEY-1': 'What starts a job carries the idempotency key; its polls, each a request of its own, carry none.',
   'DOUBT-RERUN-1': 'A doubt cannot be said to be not done once a rerun has made the write.',
   'JOB-POLL-1': 'A provider job is started once for a question, polled until it is done, and settled once.',

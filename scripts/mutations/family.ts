@@ -205,4 +205,18 @@ export const FAMILY: readonly Mutation[] = [
     to: 'AND ? IS NOT NULL',
     why: 'a write that another run has done under another key costs nothing',
   },
+  {
+    breaks: ['JOB-ENDED-1'],
+    file: 'call/acquire.ts',
+    from: 'job !== undefined && run.tries.isOpen(question.callId)',
+    to: 'job !== undefined && (false as boolean)',
+    why: 'a job that a rerun has ended and settled stays unknown in the run that started it',
+  },
+  {
+    breaks: ['JOB-ENDED-1'],
+    file: 'call/job.ts',
+    from: ' && started.runNo === run.runNo',
+    to: '',
+    why: 'the job that a rerun has started hides the one that its source had lost',
+  },
 ];

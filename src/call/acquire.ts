@@ -9,7 +9,7 @@ import type { CallRun } from './env.ts';
 import { askedAnew, costOfFailed } from './failed-part.ts';
 import { thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
-import { endJob, ongoingJob } from './job.ts';
+import { endedElsewhere, endJob, ongoingJob } from './job.ts';
 import type { Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
 import { madeBefore } from './made-write.ts';
@@ -128,6 +128,13 @@ async function follow(run: CallRun, question: Question, turn: Promise<Shared | '
 
 /** What is found may be what this very call has paid for: the batch that a dead attempt had sent it in was answered meanwhile. */
 function unlessOwn(run: CallRun, question: Question, found: Found): Found | Promise<Found> {
+  const { async: job } = question.tool.definition;
+  if (job !== undefined && run.tries.isOpen(question.callId))
+    return endedElsewhere({ run, question, job }).then(() => ownOr(run, question, found));
+  return ownOr(run, question, found);
+}
+
+function ownOr(run: CallRun, question: Question, found: Found): Found | Promise<Found> {
   if (found.answer.callId !== question.callId) return found;
   const paid = run.journal.takeUnsettled(question.callId, question.tool.id);
   return paid === undefined ? found : settle(run, question, paid);

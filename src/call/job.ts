@@ -95,6 +95,18 @@ export async function endJob(asked: Asked, started: StartedJob): Promise<Found> 
   }
 }
 
+/**
+ * Where somebody else has ended the job that a dead attempt of this very call had started, that run has settled it: it costs
+ * nothing here.
+ */
+export async function endedElsewhere(asked: Asked): Promise<void> {
+  const { run, question } = asked;
+  const { callId } = question;
+  // One that has not ended would be this call's to poll, and no receipt its answer.
+  const started = await run.process.lookup.newest(startQuestion(asked).receiptKey);
+  if (started?.callId === callId && started.runNo === run.runNo) run.tries.billOf(callId)?.charge(0);
+}
+
 async function untilNextPoll(asked: Asked, started: StartedJob): Promise<void> {
   const { run, question, job } = asked;
   const { clock } = run.process;

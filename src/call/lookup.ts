@@ -1,3 +1,4 @@
+import type { Digest } from '../scope/index.ts';
 import type { CallReads, ReceiptQuery, StoredReceipt } from '../store/index.ts';
 import { type Answer, answerOf } from './answer.ts';
 import { BatchPart, keptPart } from './batch-answer.ts';
@@ -56,6 +57,11 @@ export class Lookup {
       this.#byId.push({ query: id, resolve, reject });
       this.#schedule();
     });
+  }
+
+  /** The newest receipt under a key, whether or not it serves anybody. */
+  async newest(key: Digest): Promise<StoredReceipt | undefined> {
+    return (await this.#reads.receiptsByKeys([{ key, notBefore: undefined, every: true }]))[0];
   }
 
   /** A turn to parse a large answer that many share: in one breath they would all hold their own copy of it. */

@@ -112,6 +112,11 @@ export class OpenTries {
     return bill;
   }
 
+  /** True where an earlier attempt has left open what this call may have cost. */
+  isOpen(callId: string): boolean {
+    return this.#held.has(callId) || this.#owed.has(callId);
+  }
+
   /** True where one of these calls holds what an earlier try of it has reserved or lost. */
   holdsAny(calls: () => readonly OpenTry[]): boolean {
     return this.#held.size > 0 && calls().some(({ callId }) => this.#held.has(callId));

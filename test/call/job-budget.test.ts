@@ -3,6 +3,7 @@ import { existingRun, resumeOptions } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
 import { jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
+import { rerun } from '../harness/rerun.ts';
 import { countedTool } from '../harness/tools.ts';
 import {
   attempt,
@@ -85,6 +86,24 @@ describe('a budget that ends among jobs', () => {
     const second = await runPlay(later, play('acme.research'), LIMIT);
     expect([second.code, started(), await settled(later, second.run)]).toEqual(['OUT_OF_CREDITS', 8, 15]);
   });
+});
+
+verifies('JOB-ENDED-1', 'a job that a rerun has ended costs the run nothing that had started it', async () => {
+  for (const isLost of [false, true]) {
+    const { tool, started } = await jobs();
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [tool] });
+    const run = await queued(now, play('acme.research').replace('length: 8', 'length: 2'));
+    const dies = isLost ? 'acme.research:start' : 'acme.research';
+    await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === dies);
+    const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+    const made = await rerun(later, await existingRun(later, run.id));
+    expect(await creditsShown(later, made.run.id)).toEqual({ settled: 6, unknown: 0 });
+    await attempt(later, run.id);
+    // What was started and never recorded is another job, which the rerun has not ended.
+    expect(started()).toBe(isLost ? 4 : 2);
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: isLost ? 6 : 0 });
+  }
 });
 
 verifies('BUDGET-OWED-1', 'answers that a dead attempt has paid and not journalled count first', async () => {
