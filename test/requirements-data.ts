@@ -332,6 +332,8 @@ export const REQUIREMENTS = {
     'What was out when its process died is held for the very call under its key, else spent: by the run, its tree and the day.',
   'BUDGET-FAMILY-1':
     'What runs of a family have done under one operation key is settled by the one that is answered first, and costs the others nothing.',
+  'BUDGET-FAMILY-2':
+    'A rerun asks a read that its source has begun under a key of its own, so that each settles what it is charged.',
   'BUDGET-LEFT-4':
     'What is held for a call is handed over to what goes out under the very key that it was lost under; beside any other it stays spent.',
   'BUDGET-LEFT-3':

@@ -219,4 +219,11 @@ export const FAMILY: readonly Mutation[] = [
     to: '',
     why: 'the job that a rerun has started hides the one that its source had lost',
   },
+  {
+    breaks: ['BUDGET-FAMILY-2'],
+    file: 'store/sqlite/write/copy-run.ts',
+    from: ' OR site <> call_id)',
+    to: ' OR TRUE)',
+    why: 'a run and its rerun both settle a batch that was charged once',
+  },
 ];

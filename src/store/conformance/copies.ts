@@ -168,6 +168,10 @@ export function copies(current: () => StoreUnderTest): void {
       store,
       ...['doubt', 'failed in doubt', 'answered', 'done', 'not done'].map((of) => operation(of)),
       ...['trying', 'given up'].map((of) => operation(of, 'retrying')),
+      {
+        ...{ kind: 'operation', fence, place: row(1) },
+        operation: operationRecord('a read', { state: 'retrying', site: digest('a read') }),
+      },
       call('failed in doubt', 'failed'),
       call('answered', 'completed'),
       call('given up', 'failed'),

@@ -85,14 +85,15 @@ export function copyRun(data: MemoryData, write: WriteOf<'copyRun'>, undo: Undo)
 }
 
 /**
- * Without what was not done; and tries that ended failed are over, while a request that may have been done stays in
- * doubt.
+ * Without what was not done, and without reads: a rerun asks them under keys of its own, or both would settle what is charged
+ * once. Tries that ended failed are over, while a request that may have been done stays in doubt.
  */
 function copyOperations(from: Space, to: Space, undo: Undo): void {
   for (const [ordinal, operations] of from.operations)
     for (const [callId, operation] of operations) {
       if (operation.state === 'notDone' || isJournalled(from, ordinal, operation)) continue;
-      if (operation.state === 'retrying' && from.calls.get(ordinal)?.has(callId)) continue;
+      const isRead = operation.site === callId;
+      if (operation.state === 'retrying' && (isRead || from.calls.get(ordinal)?.has(callId))) continue;
       undo.set(mapIn(to.operations, ordinal), callId, { ...operation, attempt: 0 });
     }
 }

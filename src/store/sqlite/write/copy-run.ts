@@ -19,14 +19,15 @@ const ROWS = `INSERT OR REPLACE INTO rows (place, state, credits, at, cells, err
   SELECT place + ?, state, 0, at, cells, error, trace FROM rows WHERE place >= ? AND place < ?`;
 const ROWS_BUT = `${ROWS} AND place - ? NOT IN (SELECT value FROM json_each(?))`;
 /**
- * Without what was not done; and tries that ended failed are over, while a request that may have been done stays in
- * doubt.
+ * Without what was not done, and without reads: a rerun asks them under keys of its own, or both would settle what is charged
+ * once. Tries that ended failed are over, while a request that may have been done stays in doubt.
  */
 const OPERATIONS = `INSERT OR REPLACE INTO operations (place, call_id, run_no, attempt, state, tries, refusals, wait_until,
     at, site, input_digest, operation_key, tool, label, path, answer, batch)
   SELECT place + ?, call_id, ?, 0, state, tries, refusals, wait_until,
     at, site, input_digest, operation_key, tool, label, path, answer, batch FROM operations
   WHERE place >= ? AND place < ? AND state <> ${operationState.number('notDone')}
+    AND (state <> ${operationState.number('retrying')} OR site <> call_id)
     AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.place = operations.place AND calls.call_id = operations.call_id
       AND (calls.outcome <> ${outcome.number('failed')} OR operations.state = ${operationState.number('retrying')}))`;
 
