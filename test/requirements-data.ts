@@ -104,7 +104,7 @@ export const REQUIREMENTS = {
     'The idempotency key of a shared read is that of the question in its run, of a write that of the call.',
   'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
   'KEY-UNAVAILABLE-1':
-    'A keyed call that is answered 503 goes out again under its key and holds its credits meanwhile; where it is answered nothing else it cost nothing.',
+    'A keyed call that is answered 503 goes out again under its key and holds its credits while it waits in memory; where it is answered nothing else it cost nothing.',
   'KEY-UNSURE-1':
     'What may have been done under a key goes out under no other in its run, whatever it is refused for then, and after a death.',
 

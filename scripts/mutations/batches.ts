@@ -111,7 +111,7 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-ONE-1', 'BATCH-MEMBERS-1'],
     file: 'call/batch-record.ts',
-    from: 'if (end.read instanceof MemberFailed) end.bill.charge(costOfFailed(end.read.failure));',
+    from: 'if (failed !== undefined) end.bill.charge(costOfFailed(failed.failure));',
     to: 'end.bill.charge(0);',
     why: 'batches cost nothing until the next attempt',
   },
@@ -223,7 +223,7 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-SAME-1'],
     file: 'call/batch-record.ts',
-    from: 'run.journal.paidAhead({ receipt: stored, settled: undefined, owed: hasFailed ? undefined : end.bill });',
+    from: 'run.journal.paidAhead({ receipt: stored, settled: undefined, owed: failed === undefined ? end.bill : undefined });',
     to: '',
     why: "what a resumed batch cost is missing in the run's credits",
   },
@@ -327,8 +327,8 @@ export const BATCHES: readonly Mutation[] = [
   },
   {
     breaks: ['BATCH-REFUSED-1'],
-    file: 'call/acquire.ts',
-    from: 'found.bill.charge(costOfFailed(error.failure));',
+    file: 'call/failed-part.ts',
+    from: 'bill.charge(cost);',
     to: '',
     why: 'what a refused member held is held until the attempt ends',
   },
@@ -342,8 +342,8 @@ export const BATCHES: readonly Mutation[] = [
   {
     breaks: ['BATCH-REFUSED-2'],
     file: 'call/write.ts',
-    from: 'sentAnew(run, part, 0)',
-    to: 'sentAnew(run, undefined, 0)',
+    from: 'if (part !== undefined) await askedAnew(run, part, 0);',
+    to: '',
     why: 'a write that is in doubt a second time cannot be resolved any more',
   },
 ];

@@ -131,8 +131,8 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['CODE-WRITE-2'],
     file: 'call/write.ts',
-    from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    await sentAnew(run, part, 0);',
-    to: '    await sentAnew(run, part, 0);',
+    from: '    const made = await madeAlready(run, question);\n    if (made !== undefined) throw unsent(made);\n    if (part !== undefined) await askedAnew(run, part, 0);',
+    to: '    if (part !== undefined) await askedAnew(run, part, 0);',
     why: 'a write that was not done is done by a rerun under other code, and then once more',
   },
   {
@@ -165,8 +165,8 @@ export const FAMILY: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-FAMILY-1'],
-    file: 'call/finish.ts',
-    from: 'if (isPaidOnce(run, question, ended))',
+    file: 'call/record.ts',
+    from: 'if (write.family !== undefined)',
     to: 'if (false as boolean)',
     why: 'a play is told that a write cost what another run has paid',
   },

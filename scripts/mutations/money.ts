@@ -300,8 +300,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-SETTLED-1'],
     file: 'call/finish.ts',
-    from: '  journalAnswer(run, question, ended);',
-    to: '  bill?.charge(ended.credits);\n  journalAnswer(run, question, ended);',
+    from: '  const settling = journalAnswer(',
+    to: '  bill?.charge(ended.credits);\n  const settling = journalAnswer(',
     why: 'a kill between the limits and the journal counts an answer twice',
   },
   {

@@ -6,7 +6,7 @@ import { begun, buy } from './buy.ts';
 import type { Shared } from './claims.ts';
 import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import type { CallRun } from './env.ts';
-import { askedAnew, costOfFailed } from './failed-part.ts';
+import { askedAnew } from './failed-part.ts';
 import { thawError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { endedElsewhere, endJob, ongoingJob } from './job.ts';
@@ -97,7 +97,6 @@ async function settlePart(run: CallRun, question: Question, paid: Paid): Promise
     if (error instanceof MemberFailed) {
       const failed = { failure: error.failure, answer, bill: found.bill };
       if (question.site !== undefined) return write(run, question, failed);
-      found.bill.charge(costOfFailed(error.failure));
       await askedAnew(run, failed);
       return ask(run, question);
     }

@@ -5,7 +5,7 @@ import type { MemberEnd } from './batch-seat.ts';
 import { ContractBroken } from './contract.ts';
 import { type Bought, deliverQuestion, failedTry, passesOver, wentOn } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import { askedAnew } from './failed-part.ts';
+import { evictFailed } from './failed-part.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { keepOperation } from './intent.ts';
@@ -45,7 +45,7 @@ export async function buyInBatch(
       throw new NotAnswered(failure, { tries: so.sent, refusals: so.refusals, durationMs, source: 'live', receiptId });
     }
     run.assertGoing();
-    await askedAnew(run, end);
+    await evictFailed(run, end.answer);
     end = undefined;
   }
 }

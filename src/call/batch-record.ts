@@ -60,12 +60,12 @@ function settleMember(
   const { member, end, write } = of;
   member?.end(end);
   if (end.kind !== 'answered') return;
-  const hasFailed = end.read instanceof MemberFailed;
-  if (end.read instanceof MemberFailed) end.bill.charge(costOfFailed(end.read.failure));
+  const failed = end.read instanceof MemberFailed ? end.read : undefined;
+  if (failed !== undefined) end.bill.charge(costOfFailed(failed.failure));
   if (member?.isAwaited !== false || write === undefined) return;
   const { input: _, raw, ...receipt } = write.receipt;
   const stored = { ...receipt, id: write.id ?? 0, raw, rawBytes: Buffer.byteLength(raw) };
-  run.journal.paidAhead({ receipt: stored, settled: undefined, owed: hasFailed ? undefined : end.bill });
+  run.journal.paidAhead({ receipt: stored, settled: undefined, owed: failed === undefined ? end.bill : undefined });
 }
 
 function receiptsOf(

@@ -15,13 +15,17 @@ export function costOfFailed({ ending }: Pick<CallFailure, 'ending'>): 0 | 'unkn
   return ending === 'ambiguous' ? 'unknown' : 0;
 }
 
-/**
- * The member is asked anew: what its answer was serves nobody any more, and no journal will name it. Resolves when that is
- * durable, which is before the next try goes out.
- */
+/** The member is asked anew. Resolves when it may go out; what its answer has cost is settled by then. */
 export async function askedAnew(
   run: CallRun,
-  { answer: { receiptId, at } }: Pick<FailedPart, 'answer'>,
+  { failure, answer, bill }: FailedPart,
+  cost = costOfFailed(failure),
 ): Promise<void> {
+  bill.charge(cost);
+  await evictFailed(run, answer);
+}
+
+/** The answer to a member that is asked anew serves nobody any more, and no journal will name it: durably, once this resolves. */
+export async function evictFailed(run: CallRun, { receiptId, at }: FailedPart['answer']): Promise<void> {
   await run.process.committer.commit([{ kind: 'evict', receiptIds: [receiptId], at }]);
 }

@@ -7,7 +7,7 @@ import { contractError } from './failure.ts';
 import type { Found } from './found.ts';
 import { checkOutput } from './output.ts';
 import type { Question } from './question.ts';
-import { type Answered, isPaidOnce, journalAnswer, journalFailure, journalPaidOnce } from './record.ts';
+import { type Answered, journalAnswer, journalFailure } from './record.ts';
 import { CallResult } from './result.ts';
 
 interface RawFound {
@@ -59,10 +59,9 @@ function settled(run: CallRun, question: Question, read: Read): ToolResult | Pro
     error: null,
     bill,
   };
-  if (isPaidOnce(run, question, ended))
-    return journalPaidOnce(run, question, ended).then((credits) => resultOf(run, question, { read, ended, credits }));
-  journalAnswer(run, question, ended);
-  return resultOf(run, question, { read, ended, credits: ended.credits });
+  const settling = journalAnswer(run, question, ended);
+  if (settling instanceof Promise) return settling.then((credits) => resultOf(run, question, { read, ended, credits }));
+  return resultOf(run, question, { read, ended, credits: settling });
 }
 
 function resultOf(

@@ -116,31 +116,33 @@ export interface Answered extends Ended {
   readonly bill: Bill | undefined;
 }
 
-/** Journals an answer with the next group: its receipt is already durable, so nothing waits for it. */
-export function journalAnswer(run: CallRun, question: Question, { bill, ...ended }: Answered): void {
-  run.process.committer.defer([entryWrite(run, question, ended)], (error) => {
+/**
+ * Journals an answer, and tells what of it this run has to settle. Its receipt is already durable, so that nothing waits for the
+ * entry, unless another run of the family may have paid for the same write: what it costs the store tells then.
+ */
+export function journalAnswer(
+  run: CallRun,
+  question: Question,
+  { bill, ...ended }: Answered,
+): number | Promise<number> {
+  const write = entryWrite(run, question, ended);
+  if (write.family !== undefined) return journalPaidOnce(run, question, { write, bill, ended });
+  run.process.committer.defer([write], (error) => {
     if (error === undefined) return bill?.charge(ended.credits);
     bill?.leave();
     stopIfOvertaken(run, error);
   });
   settle(run, question, ended);
+  return ended.credits;
 }
 
-/** True of an answer that another run of the family may have paid for, too: under one key, for which it is charged once. */
-export function isPaidOnce(
+async function journalPaidOnce(
   run: CallRun,
-  { site, tool }: Pick<Question, 'site' | 'tool'>,
-  { source, credits }: Pick<Ended, 'source' | 'credits'>,
-): boolean {
-  return (
-    run.relatives !== undefined && site !== undefined && tool.sendsIdempotencyKey && source === 'live' && credits > 0
-  );
-}
-
-/** Journals such an answer, and resolves with what of it this run has to settle: all, or nothing where another has. */
-export async function journalPaidOnce(run: CallRun, question: Question, { bill, ...ended }: Answered): Promise<number> {
+  question: Question,
+  { write, bill, ended }: { readonly write: CallWrite; readonly bill: Bill | undefined; readonly ended: Ended },
+): Promise<number> {
   try {
-    const credits = await commitEntry(run, question, ended);
+    const credits = await commitEntry(run, write);
     bill?.charge(credits);
     settle(run, question, { ...ended, credits });
     return credits;
@@ -152,25 +154,23 @@ export async function journalPaidOnce(run: CallRun, question: Question, { bill, 
 
 type CallWrite = Extract<Write, { kind: 'call' }>;
 
+/** What several runs of a family have written under one key is charged once. */
 function entryWrite(run: CallRun, question: Question, ended: Ended): CallWrite {
-  const family = isPaidOnce(run, question, ended) ? run.relatives?.root : undefined;
+  const { site, tool, scope } = question;
+  const isKeyedWrite = site !== undefined && tool.sendsIdempotencyKey;
+  const family = isKeyedWrite && ended.source === 'live' && ended.credits > 0 ? run.relatives?.root : undefined;
   return {
     kind: 'call',
     fence: run.fence,
-    place: question.scope.place,
+    place: scope.place,
     entry: entryOf(question, ended),
     ...(family === undefined ? {} : { family }),
   };
 }
 
 /** Resolves when the entry is durable, with the credits that are in it. */
-async function commitEntry(
-  run: CallRun,
-  question: Question,
-  { operation, ...ended }: Ended & { readonly operation?: OperationRecord | undefined },
-): Promise<number> {
-  const write = entryWrite(run, question, ended);
-  const { fence, place } = write;
+async function commitEntry(run: CallRun, write: CallWrite, operation?: OperationRecord): Promise<number> {
+  const { fence, place, entry } = write;
   try {
     await run.process.committer.commit([
       write,
@@ -180,7 +180,7 @@ async function commitEntry(
     stopIfOvertaken(run, error);
     throw error;
   }
-  return write.isPaidElsewhere === true ? 0 : ended.credits;
+  return write.isPaidElsewhere === true ? 0 : entry.credits;
 }
 
 /** A newer attempt works on the run: whatever this one still calls would be paid twice. */
@@ -197,9 +197,9 @@ export function stopIfOvertaken(run: CallRun, error: unknown): void {
 export async function journalFailure(
   run: CallRun,
   question: Question,
-  ended: Ended & { readonly operation?: OperationRecord | undefined },
+  { operation, ...ended }: Ended & { readonly operation?: OperationRecord | undefined },
 ): Promise<number> {
-  const credits = await commitEntry(run, question, ended);
+  const credits = await commitEntry(run, entryWrite(run, question, ended), operation);
   settle(run, question, { ...ended, credits });
   return credits;
 }

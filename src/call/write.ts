@@ -3,7 +3,7 @@ import type { OperationRecord } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import { begun, buy, isSentAlone } from './buy.ts';
 import type { CallRun } from './env.ts';
-import { askedAnew, costOfFailed, type FailedPart } from './failed-part.ts';
+import { askedAnew, type FailedPart } from './failed-part.ts';
 import { doubtError } from './failure.ts';
 import { Overtaken, unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
@@ -28,12 +28,12 @@ export async function write(run: CallRun, question: Question, part?: FailedPart)
     if (other !== undefined) return insteadOf(run, question, other);
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
-    await sentAnew(run, part);
+    if (part !== undefined) await askedAnew(run, part);
     return send(run, retried(run, question), cursorOf(run, question));
   }
   if (before.state === 'retrying' && part?.failure.ending === 'ambiguous') throw partInDoubt(question, part);
   if (before.state === 'retrying') {
-    await sentAnew(run, part);
+    if (part !== undefined) await askedAnew(run, part);
     return send(run, retried(run, question), before);
   }
   const settled = await settledIntent(run, question, before);
@@ -44,7 +44,7 @@ export async function write(run: CallRun, question: Question, part?: FailedPart)
     // Another run of the family may have sent it since, from where changed code asks for it.
     const made = await madeAlready(run, question);
     if (made !== undefined) throw unsent(made);
-    await sentAnew(run, part, 0);
+    if (part !== undefined) await askedAnew(run, part, 0);
     return send(run, question, { ...before, tries: 0, waitUntil: null });
   }
   part?.bill.charge('unknown');
@@ -67,16 +67,6 @@ async function send(run: CallRun, question: Question, before: OperationRecord | 
       if (!(error instanceof Overtaken)) throw error;
     }
   }
-}
-
-async function sentAnew(
-  run: CallRun,
-  part: FailedPart | undefined,
-  cost = part && costOfFailed(part.failure),
-): Promise<void> {
-  if (part === undefined) return;
-  part.bill.charge(cost ?? 0);
-  await askedAnew(run, part);
 }
 
 /** With others it would go out under another key, and nothing protect it from being done twice. */

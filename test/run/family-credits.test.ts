@@ -67,28 +67,26 @@ describe('what runs of one family send under one key', () => {
     expect(chargedFor(sent, KEYED)).toBe(3);
     expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 0 });
   });
-
-  verifies(
-    'BUDGET-FAMILY-2',
-    'is no read: a rerun asks anew what a killed run had out, and both pay for what they ask',
-    async () => {
-      for (const how of [{}, { refresh: 'all' }] as const) {
-        const { tool, sent } = batchedTool({ ...KEYED, effect: 'read', maxSize: 3 }, (inputs) =>
-          inputs.map(() => 'ok'),
-        );
-        const dir = testFolder();
-        const now = await openTest(dir, { tools: [tool] });
-        const run = await queued(now, WRITES);
-        await crash(now, run.id, (write) => write.kind === 'receipt');
-        const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-        const made = await rerun(later, await existingRun(later, run.id), how);
-        await attempt(later, run.id);
-        const keys = new Set(sent.map(({ operationKey }) => operationKey));
-        expect(keys.size).toBe(2);
-        expect(await creditsShown(later, made.run.id)).toEqual({ settled: 3, unknown: 0 });
-        const { settled, unknown } = await creditsShown(later, run.id);
-        expect(settled + unknown).toBe(3);
-      }
-    },
-  );
 });
+
+verifies(
+  'BUDGET-FAMILY-2',
+  'a read that a killed run had out is asked anew by its rerun, and each pays for what it asks',
+  async () => {
+    for (const how of [{}, { refresh: 'all' }] as const) {
+      const { tool, sent } = batchedTool({ ...KEYED, effect: 'read', maxSize: 3 }, (inputs) => inputs.map(() => 'ok'));
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const run = await queued(now, WRITES);
+      await crash(now, run.id, (write) => write.kind === 'receipt');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const made = await rerun(later, await existingRun(later, run.id), how);
+      await attempt(later, run.id);
+      const keys = new Set(sent.map(({ operationKey }) => operationKey));
+      expect(keys.size).toBe(2);
+      expect(await creditsShown(later, made.run.id)).toEqual({ settled: 3, unknown: 0 });
+      const { settled, unknown } = await creditsShown(later, run.id);
+      expect(settled + unknown).toBe(3);
+    }
+  },
+);
