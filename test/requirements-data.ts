@@ -104,7 +104,7 @@ export const REQUIREMENTS = {
     'The idempotency key of a shared read is that of the question in its run, of a write that of the call.',
   'KEY-OPERATION-2': 'The idempotency key changes after a definite refusal and stays after an ambiguous ending.',
   'KEY-UNAVAILABLE-1':
-    'A keyed call that is answered 503 goes out again under its key and holds its credits while it waits in memory; where it is answered nothing else it cost nothing.',
+    'A keyed call that is answered 503 goes out again under its key and holds its credits, however long it waits; where it is answered nothing else, what it cost is unknown until it is tried again.',
   'KEY-UNSURE-1':
     'What may have been done under a key goes out under no other in its run, whatever it is refused for then, and after a death.',
 
@@ -127,6 +127,8 @@ export const REQUIREMENTS = {
     'Tool code that throws or returns a wrong shape ends in ToolContractError, and the paid answer is kept.',
   'CALL-CONTRACT-2':
     'After a contract error further calls of that tool in the run are held, unless continueOnContractError.',
+  'CALL-CONTRACT-3':
+    'Where a run goes on after a contract error, the answer costs what its tool says, if as much of it can be read; else it is unknown until it can.',
   'CALL-OUTPUT-1': 'An output that does not fit is a warning with the path; with strict it is a contract error.',
   'CALL-PENDING-1': 'An answer that reads as pending is kept but never reused.',
   'CALL-STALE-ATTEMPT-1': 'A paid answer that arrives for a stale attempt is kept; its rows and journal are not.',
@@ -243,6 +245,8 @@ export const REQUIREMENTS = {
   'PACE-PARK-3': 'A provider that asks for a long wait parks the row; the tries of its call are counted on.',
   'JOB-ENDED-1':
     'A job that a run had started when it died costs it nothing where another run has ended that very job, and settled it.',
+  'JOB-SHARED-1':
+    'A provider job that several runs poll is settled by the one that records its end first, and costs the others nothing.',
   'JOB-KEY-1': 'What starts a job carries the idempotency key; its polls, each a request of its own, carry none.',
   'DOUBT-RERUN-1': 'A doubt cannot be said to be not done once a rerun has made the write.',
   'JOB-POLL-1': 'A provider job is started once for a question, polled until it is done, and settled once.',
@@ -621,6 +625,7 @@ export const REQUIREMENTS = {
     'A member that the answer to its batch refuses costs nothing, however often it is asked again; what is out again may be charged.',
   'BATCH-REFUSED-2':
     'A member of which its answer does not say whether it was done may have been charged, each time, until somebody says that it was not.',
+  'BATCH-REFUSED-3': 'It costs what it costs once somebody says that it was done.',
   'BUDGET-GONE-1': 'What the calls may cost that leave a batch before it goes out is given back, and is never unknown.',
   'BATCH-DOUBT-2':
     'A write that a batch answered with nobody knowing whether it was done is in doubt, also where the process died before it could say so.',

@@ -207,6 +207,27 @@ export const CALL: readonly Mutation[] = [
     why: 'a mistake in a tool looks like one of Callsheet',
   },
   {
+    breaks: ['CALL-CONTRACT-3'],
+    file: 'call/finish.ts',
+    from: "bill?.charge(credits === undefined ? 'unknown' : settled);",
+    to: 'bill?.charge(settled);',
+    why: 'an answer that nobody can read is free, and what reads it later exceeds the limit',
+  },
+  {
+    breaks: ['CALL-CONTRACT-3'],
+    file: 'call/contract.ts',
+    from: '{ cause: error, price: credits }',
+    to: '{ cause: error }',
+    why: 'a price that is known is shown as unknown while `extract` is wrong',
+  },
+  {
+    breaks: ['CALL-CONTRACT-3'],
+    file: 'call/finish.ts',
+    from: 'price: read.reading.credits }',
+    to: 'price: undefined }',
+    why: 'a price that is known is shown as unknown where the output does not fit',
+  },
+  {
     breaks: ['CALL-CONTRACT-2'],
     file: 'call/finish.ts',
     from: 'if (!run.process.continueOnContractError) {',

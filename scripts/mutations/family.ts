@@ -3,6 +3,13 @@ import type { Mutation } from '../mutation.ts';
 /** Writes of runs that are reruns of each other, start each other, or go on under changed code. */
 export const FAMILY: readonly Mutation[] = [
   {
+    breaks: ['BUDGET-FAMILY-1'],
+    file: 'call/acquire.ts',
+    from: 'await answeredInFamily(run, question, before);',
+    to: '',
+    why: 'what a killed rerun had out stays unknown though its source has settled it under the very key',
+  },
+  {
     breaks: ['RERUN-WRITE-5'],
     file: 'run/child-run.ts',
     from: ', ...others.map(({ id }) => id)',
@@ -208,8 +215,8 @@ export const FAMILY: readonly Mutation[] = [
   {
     breaks: ['JOB-ENDED-1'],
     file: 'call/acquire.ts',
-    from: 'job !== undefined && run.tries.isOpen(question.callId)',
-    to: 'job !== undefined && (false as boolean)',
+    from: 'if (job !== undefined) return endedElsewhere',
+    to: 'if (job !== undefined && (false as boolean)) return endedElsewhere',
     why: 'a job that a rerun has ended and settled stays unknown in the run that started it',
   },
   {

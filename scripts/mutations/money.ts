@@ -145,7 +145,7 @@ export const MONEY: readonly Mutation[] = [
   },
   {
     breaks: ['BUDGET-LEFT-1'],
-    file: 'call/open-tries.ts',
+    file: 'call/tracked-permit.ts',
     from: "this.#end(this.#tracking.isReserved ? 'unknown' : 0);",
     to: 'this.#end(0);',
     why: 'a try that does not go out makes the lost one before it look free',
@@ -153,7 +153,7 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-2'],
     file: 'call/open-tries.ts',
-    from: 'if (areSame) return together(held.map(({ lost }) => lost));',
+    from: 'if (areAll && held.every((one) => one.operationKey === key)) return together(held.map(({ lost }) => lost));',
     to: '',
     why: 'what goes out again under its key needs its credits twice',
   },
@@ -223,13 +223,13 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LOST-1'],
     file: 'call/lost-try.ts',
-    from: 'if (error instanceof PutOff && mayBeDone) hold(lost);',
+    from: 'if (error instanceof PutOff) hold(lost);',
     to: 'if (error === PutOff) hold(lost);',
     why: 'a call that is put off after a lost answer needs its credits twice',
   },
   {
     breaks: ['BUDGET-GONE-1'],
-    file: 'call/open-tries.ts',
+    file: 'call/tracked-permit.ts',
     from: '      reduced();\n',
     to: '',
     why: 'a call that another run was first with is unknown for good',

@@ -8,11 +8,13 @@ import { ContractBroken, readAnswer, readingUnlessFailed } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { askedAnew } from './failed-part.ts';
 import { thawError } from './failure.ts';
+import { answeredInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
-import { endedElsewhere, endJob, ongoingJob } from './job.ts';
+import { endedAfterAll, endedElsewhere, endJob, ongoingJob } from './job.ts';
 import type { Paid } from './journal.ts';
 import { isLarge } from './lookup.ts';
 import { madeBefore } from './made-write.ts';
+import type { Bill } from './open-tries.ts';
 import { pointedAnswer } from './pointer.ts';
 import type { Question } from './question.ts';
 import type { SourceRuns } from './source-run.ts';
@@ -41,7 +43,7 @@ async function acquireJob(run: CallRun, question: Question, job: Job): Promise<F
     const found = await settle(run, question, paid);
     // Where the tool could not read it, it may turn out to be no end.
     const reading = found.reading ?? readAnswer(question.tool, question.input, rawOf(found.answer));
-    if (reading.status !== 'pending') return { ...found, reading };
+    if (reading.status !== 'pending') return endedAfterAll({ run, question, job }, { ...found, reading });
   }
   // What may be shared goes on under its claim (buy), so that two rows do not both pay for one job.
   const asked = { run, question, job };
@@ -60,9 +62,12 @@ async function pointed(run: CallRun, question: Question, source: SourceRuns): Pr
   const failed = source.failureOf(question.scope.place, question.callId);
   if (failed !== undefined) throw unsent(thawError(failed));
   const found = await pointedAnswer(run, question, source);
+  const { async: job } = question.tool.definition;
   if (found !== 'none' && found !== 'unfit') {
     // What is answered is no longer in doubt.
-    begun(run, question);
+    const before = begun(run, question);
+    if (job !== undefined) await endedElsewhere({ run, question, job });
+    await answeredInFamily(run, question, before);
     return { ...found, source: 'source_run' };
   }
   if (question.site === undefined) return ask(run, question);
@@ -80,8 +85,10 @@ async function settle(run: CallRun, question: Question, paid: Paid): Promise<Fou
   return { answer, source: 'live', bill: billOf(run, paid), isPaidElsewhere };
 }
 
-function billOf(run: CallRun, { settled, owed }: Paid): NonNullable<Found['bill']> {
-  return owed ?? adjusting(run, settled ?? 0);
+/** What is settled is corrected; what is not may be on record as lost, since its answer could not be read. */
+function billOf(run: CallRun, { receipt, settled = 0, owed }: Paid): Bill {
+  const lost = (): Bill | undefined => (settled === 0 ? run.tries.billOf(receipt.callId) : undefined);
+  return owed ?? lost() ?? adjusting(run, settled);
 }
 
 /** Where the provider has answered others and not this one, it is asked again, unless it may have been done. */
@@ -128,8 +135,7 @@ async function follow(run: CallRun, question: Question, turn: Promise<Shared | '
 /** What is found may be what this very call has paid for: the batch that a dead attempt had sent it in was answered meanwhile. */
 function unlessOwn(run: CallRun, question: Question, found: Found): Found | Promise<Found> {
   const { async: job } = question.tool.definition;
-  if (job !== undefined && run.tries.isOpen(question.callId))
-    return endedElsewhere({ run, question, job }).then(() => ownOr(run, question, found));
+  if (job !== undefined) return endedElsewhere({ run, question, job }).then(() => ownOr(run, question, found));
   return ownOr(run, question, found);
 }
 

@@ -105,11 +105,9 @@ function membersOf(tool: CatalogueTool, { answer, inputs }: KeptBatch): readonly
     members = split(tool, answer, inputs);
   } catch (error) {
     if (error instanceof ContractBroken) return error;
-    return new ContractBroken(
-      'split',
-      error instanceof Error ? `${error.name}: ${error.message}` : String(error),
-      error,
-    );
+    return new ContractBroken('split', error instanceof Error ? `${error.name}: ${error.message}` : String(error), {
+      cause: error,
+    });
   }
   if (!Array.isArray(members)) return new ContractBroken('split', `returned ${typeof members} instead of a list`);
   if (members.length === inputs.length) return members;

@@ -43,6 +43,8 @@ function copied(value: unknown, index: number): JsonValue | undefined {
     const text = JSON.stringify(value) as string | undefined;
     return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
   } catch (error) {
-    throw new ContractBroken('split', `returned for input ${index} what is not JSON: ${String(error)}`, error);
+    throw new ContractBroken('split', `returned for input ${index} what is not JSON: ${String(error)}`, {
+      cause: error,
+    });
   }
 }

@@ -62,20 +62,13 @@ function readingOf(
   input: JsonValue,
   { read, httpStatus }: { readonly read: ToolReading; readonly httpStatus: number | undefined },
 ): Reading {
+  const { status, jobId } = read;
   const data = (read.data ?? null) as JsonValue;
-  return {
-    status: read.status,
-    data,
-    meta: read.meta as JsonValue | undefined,
-    jobId: read.jobId,
-    values: valuesOf(tool.definition, { data, meta: (read.meta ?? null) as JsonValue, status: read.status }),
-    credits: creditsOf(tool, {
-      status: read.status,
-      data,
-      input: input as never,
-      httpStatus,
-    }),
-  };
+  const meta = read.meta as JsonValue | undefined;
+  // What it costs is known, even where the rest of it cannot be read.
+  const credits = creditsOf(tool, { status, data, input: input as never, httpStatus });
+  const values = valuesOf(tool.definition, { root: { data, meta: meta ?? null, status }, credits });
+  return { status, data, meta, jobId, values, credits };
 }
 
 /** What is said of an operation that was done need not have the form of an answer: what it lacks is null. */
@@ -119,7 +112,7 @@ function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind
   try {
     reading = response({ ...view, input });
   } catch (error) {
-    throw new ContractBroken('response', messageOf(error), error);
+    throw new ContractBroken('response', messageOf(error), { cause: error });
   }
   const status: unknown = (reading as ToolReading | undefined)?.status;
   if (status !== 'completed' && status !== 'no_result' && status !== 'pending')
@@ -132,15 +125,17 @@ function readHttp(tool: CatalogueTool, input: JsonValue, raw: RawAnswer & { kind
 
 const NO_VALUES: Readonly<Record<string, JsonValue>> = Object.freeze({});
 
-function valuesOf(definition: Tool, root: Readonly<Record<string, JsonValue>>): Readonly<Record<string, JsonValue>> {
-  const { extract } = definition;
+function valuesOf(
+  { extract }: Tool,
+  { root, credits }: { readonly root: Readonly<Record<string, JsonValue>>; readonly credits: number },
+): Readonly<Record<string, JsonValue>> {
   if (extract === undefined) return NO_VALUES;
   const values: Record<string, JsonValue> = {};
   for (const name of Object.keys(extract)) {
     try {
       values[name] = extracted(extract[name] ?? '', root);
     } catch (error) {
-      throw new ContractBroken('extract', `'${name}': ${messageOf(error)}`, error);
+      throw new ContractBroken('extract', `'${name}': ${messageOf(error)}`, { cause: error, price: credits });
     }
   }
   return values;
@@ -159,7 +154,7 @@ function creditsOf(tool: CatalogueTool, view: CostView<never>): number {
   try {
     credits = cost.credits(view);
   } catch (error) {
-    throw new ContractBroken('cost', messageOf(error), error);
+    throw new ContractBroken('cost', messageOf(error), { cause: error });
   }
   if (typeof credits !== 'number' || !(credits >= 0) || !Number.isFinite(credits))
     throw new ContractBroken('cost', `returned ${describe(credits)} instead of a number of credits`);

@@ -6,11 +6,12 @@ import type { OpenTry, OperationRecord } from '../store/index.ts';
 import type { CatalogueTool, Failure, RawAnswer } from '../tool/index.ts';
 import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
-import { costOf, mayBeCharged, takenOver, UNAVAILABLE } from './lost-try.ts';
-import type { LostTry, Outgoing, TrackedPermit } from './open-tries.ts';
+import { mayBeCharged, takenOver, UNAVAILABLE } from './lost-try.ts';
+import type { LostTry, Outgoing } from './open-tries.ts';
 import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
+import type { TrackedPermit } from './tracked-permit.ts';
 import { isPatient, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
@@ -132,8 +133,7 @@ export function deliveryBy<Of extends Cargo>(
       const how = { so, reserved: lost !== undefined };
       const next = (): Permit | Promise<Permit> => carrier.permit(run, cargo, how);
       const hold = (held: LostTry): void => run.tries.hold(outgoing, held);
-      const over = { mayBeDone: isOwing || so?.unsure === true, hold };
-      const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, over);
+      const asked = lost === undefined ? ((isFirst ? given : undefined) ?? next()) : takenOver(lost, next, hold);
       const granted = asked instanceof Promise ? await asked : asked;
       lost = undefined;
       const tracked = run.tries.track(granted, outgoing, how.reserved);
@@ -239,7 +239,8 @@ async function unanswered<Of extends Cargo>(
     if (mayCost && isKeyed) lost = permit;
     return { lost };
   } finally {
-    if (lost === undefined) permit.charge(costOf(isOwing || tried.so.unsure === true));
+    // Of what goes out with a key, that key will tell: until then nobody knows.
+    if (lost === undefined) permit.charge(isOwing || tried.so.unsure !== false ? 'unknown' : 0);
   }
 }
 

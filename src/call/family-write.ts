@@ -23,14 +23,25 @@ export async function unsentInFamily(
   const known = await relatives.known({ place: scope.place, callId });
   const sent = relatives.sender(known, { keyed: tool.sendsIdempotencyKey && !sentAlone, before });
   if (sent !== undefined) {
-    // What may have been charged to an earlier try of this run is that very charge.
-    if (before !== undefined && sent.paidUnder === before.operationKey) run.tries.billOf(callId)?.charge(0);
+    if (before !== undefined && relatives.isPaidUnder(known, before.operationKey)) run.tries.billOf(callId)?.charge(0);
     throw sentBy(run, question, sent);
   }
   const begunBy = sentAlone && before === undefined ? relatives.keyOf(known) : undefined;
   const operationKey = question.operationKey ?? begunBy;
   const { root, standing } = known;
   return { ...question, known: { root, standing }, ...(operationKey === undefined ? {} : { operationKey }) };
+}
+
+/** A keyed write that another run has the answer of: what an earlier try of this run may have been charged is that very charge. */
+export async function answeredInFamily(
+  run: CallRun,
+  { tool, scope, callId }: Question,
+  before: OperationRecord | undefined,
+): Promise<void> {
+  const { relatives, tries } = run;
+  if (relatives === undefined || before === undefined || !tool.sendsIdempotencyKey || !tries.isOpen(callId)) return;
+  const known = await relatives.known({ place: scope.place, callId });
+  if (relatives.isPaidUnder(known, before.operationKey)) tries.billOf(callId)?.charge(0);
 }
 
 function sentBy(run: CallRun, { tool, label, scope, callId }: Question, { run: by, made }: SentIn): CallsheetError {

@@ -1,7 +1,7 @@
 import { RunFatalError, type ToolContractError, type ToolResult } from '../sdk/index.ts';
 import { receiptName } from '../store/index.ts';
 import { rawOf } from './answer.ts';
-import { ContractBroken, PriceAboveMax, type Reading, readAnswer } from './contract.ts';
+import { ContractBroken, type Reading, readAnswer } from './contract.ts';
 import type { CallRun } from './env.ts';
 import { contractError } from './failure.ts';
 import type { Found } from './found.ts';
@@ -30,7 +30,8 @@ export function finish(run: CallRun, question: Question, found: Found): ToolResu
   try {
     reading = found.reading ?? readAnswer(question.tool, question.input, raw);
   } catch (error) {
-    return unreadable(run, question, { found, error });
+    const price = error instanceof ContractBroken ? error.price : undefined;
+    return unreadable(run, question, { found, error, price });
   }
   if (question.tool.definition.output !== undefined && reading.status === 'completed')
     return checked(run, question, { found, raw, reading, began });
@@ -41,7 +42,7 @@ async function checked(run: CallRun, question: Question, read: Read): Promise<To
   try {
     await checkOutput(run, question, read.reading.data);
   } catch (error) {
-    return unreadable(run, question, { found: read.found, error });
+    return unreadable(run, question, { found: read.found, error, price: read.reading.credits });
   }
   return settled(run, question, read);
 }
@@ -81,19 +82,26 @@ function resultOf(
 async function unreadable(
   run: CallRun,
   question: Question,
-  { found, error }: { readonly found: Found; readonly error: unknown },
+  {
+    found,
+    error,
+    price,
+  }: {
+    readonly found: Found;
+    readonly error: unknown /** Undefined where nobody can tell. */;
+    readonly price: number | undefined;
+  },
 ): Promise<never> {
   const { bill, answer, source, isPaidElsewhere = false } = found;
   const { receiptId, durationMs, at } = answer;
   const told = error instanceof ContractBroken ? breakContract(run, question, { broken: error, receiptId }) : undefined;
   // A run that goes on must not lose sight of what it has paid for.
   if (told !== undefined && source === 'live' && run.process.continueOnContractError) {
-    // What the author's code could not price counts as its highest price until it is mended and read again.
-    const price = error instanceof PriceAboveMax ? error.price : question.tool.maxCredits;
     const credits = isPaidElsewhere ? 0 : price;
-    const ended = { outcome: 'failed', source, receiptId, durationMs, at, credits, error: told } as const;
+    const ended = { outcome: 'failed', source, receiptId, durationMs, at, credits: credits ?? 0, error: told } as const;
     const settled = await journalFailure(run, question, ended);
-    bill?.charge(settled);
+    // What the author's code could not price is unknown until it is mended and read again.
+    bill?.charge(credits === undefined ? 'unknown' : settled);
   } else bill?.leave();
   throw told ?? error;
 }

@@ -1,5 +1,5 @@
-import { digest, IDENTITY_FORMAT, PutOff, sleep } from '../scope/index.ts';
-import type { OperationRecord, Write } from '../store/index.ts';
+import { type Digest, digest, IDENTITY_FORMAT, PutOff, sleep } from '../scope/index.ts';
+import type { OperationRecord, WriteOf } from '../store/index.ts';
 import {
   answerView,
   type Failure,
@@ -25,6 +25,8 @@ import { boughtAnswer, keepAnswer, receiptWrite } from './record.ts';
  * A write may have been done all the same, and is not started again.
  */
 const GONE: ReadonlySet<number> = new Set([404, 410]);
+
+type EndJob = WriteOf<'endJob'>;
 
 interface Asked {
   readonly run: CallRun;
@@ -77,12 +79,13 @@ export async function startJob(asked: Asked, before: OperationRecord | undefined
  * Invariants
  *  1. The answer to its start, and so the handle, is durable before the first poll: whoever asks the same question later, in
  *     this run or (where it may be shared) in another, polls the job that is there.
- *  2. The receipt of the start is evicted with the very write that records the end: no later question takes an old job.
+ *  2. The receipt of the start is evicted with the very write that records the end: no later question takes an old job. Of
+ *     several runs that poll it, the one whose end is recorded first settles it.
  *  3. What it may cost is reserved from its start to its end: by its start, from the begin of an attempt that finds it open
  *     (journal), or by the first poll of a run that did not start it.
  */
 export async function endJob(asked: Asked, started: StartedJob): Promise<Found> {
-  for (let job = started; ; ) {
+  for (let job = polledBefore(asked, started); ; ) {
     const polled = await poll(asked, job).catch((error: unknown) => {
       // It goes on where it was put off; else its credits must hold nobody up, and nobody can say what it comes to cost.
       if (error instanceof PutOff) asked.run.openJobs.keep(asked.question.callId, job);
@@ -96,15 +99,36 @@ export async function endJob(asked: Asked, started: StartedJob): Promise<Found> 
 }
 
 /**
- * Where somebody else has ended the job that a dead attempt of this very call had started, that run has settled it: it costs
- * nothing here.
+ * Where somebody else has ended the job that this very call had started or polled, that run has settled it: it costs nothing
+ * here.
  */
 export async function endedElsewhere(asked: Asked): Promise<void> {
   const { run, question } = asked;
   const { callId } = question;
+  run.openJobs.ofCall(callId)?.bill?.charge(0);
+  run.tries.billOf(pollIdOf(callId))?.charge(0);
+  if (!run.tries.isOpen(callId)) return;
   // One that has not ended would be this call's to poll, and no receipt its answer.
   const started = await run.process.lookup.newest(startQuestion(asked).receiptKey);
   if (started?.callId === callId && started.runNo === run.runNo) run.tries.billOf(callId)?.charge(0);
+}
+
+/** An answer that was taken for no end when it was recorded is one after all, and is settled if it is the first. */
+export async function endedAfterAll(asked: Asked, found: Found): Promise<Found> {
+  const { run, question } = asked;
+  run.tries.billOf(pollIdOf(question.callId))?.charge(0);
+  const start = await run.process.lookup.newest(startQuestion(asked).receiptKey);
+  const { receiptId } = found.answer;
+  if (start === undefined || start.id > receiptId) return found;
+  const end: EndJob = { kind: 'endJob', start: start.id, end: { id: receiptId }, at: run.process.clock.now() };
+  await run.process.committer.commit([end]);
+  return { ...found, isPaidElsewhere: found.isPaidElsewhere === true || end.isEndedBefore === true };
+}
+
+/** What a dead attempt may have been charged for its looks at another's job is what that job costs. */
+function polledBefore({ run, question }: Asked, started: StartedJob): StartedJob {
+  const lost = started.bill === undefined ? run.tries.billOf(pollIdOf(question.callId)) : undefined;
+  return lost === undefined ? started : { ...started, bill: run.openJobs.owing(lost) };
 }
 
 async function untilNextPoll(asked: Asked, started: StartedJob): Promise<void> {
@@ -153,7 +177,9 @@ function handleOf({ tool, input }: Question, job: Job, raw: ReturnType<typeof ra
     if (raw.kind !== 'http') throw new Error('the answer to `async.start` did not come over HTTP');
     return handleIn(tool, job, { ...answerView(raw), input: input as never });
   } catch (error) {
-    throw new ContractBroken('async.handle', error instanceof Error ? error.message : String(error), error);
+    throw new ContractBroken('async.handle', error instanceof Error ? error.message : String(error), {
+      cause: error,
+    });
   }
 }
 
@@ -163,18 +189,17 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
   const look: Question = {
     ...question,
     tool: started.bill === undefined ? { ...tool, maxCredits: question.tool.maxCredits } : tool,
-    callId: digest(`[${IDENTITY_FORMAT},"poll","${question.callId}"]`),
+    callId: pollIdOf(question.callId),
     effect: 'read',
     site: undefined,
     shared: false,
   };
   const polled = await deliver(run, look, undefined);
   const { clock } = run.process;
-  const forget: Write = { kind: 'evict', receiptIds: [started.receiptId], at: clock.now() };
   if (!polled.answered) {
     const isGone = GONE.has(polled.failure.status ?? 0) && question.effect !== 'write';
     if (isGone) {
-      await run.process.committer.commit([forget]);
+      await run.process.committer.commit([{ kind: 'evict', receiptIds: [started.receiptId], at: clock.now() }]);
       started.bill?.charge('unknown');
     }
     // What was refused otherwise is the look, and says nothing of the job.
@@ -186,10 +211,16 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
   const reading = readingOf(question, polled.raw);
   if (reading?.status === 'pending') return { ...started, bill };
   const write = receiptWrite(run, question, { raw: polled.raw, durationMs: Math.max(0, clock.now() - started.at) });
+  const end: EndJob = { kind: 'endJob', start: started.receiptId, end: write, at: clock.now() };
   // What the tool cannot read may not be the end: the job stays known.
-  await keepAnswer(run, question, reading === undefined ? [write] : [write, forget]);
+  await keepAnswer(run, question, reading === undefined ? [write] : [write, end]);
   const found = { answer: boughtAnswer(write, polled.raw), source: 'live', bill } as const;
-  return reading === undefined ? found : { ...found, reading };
+  if (reading === undefined) return found;
+  return { ...found, reading, isPaidElsewhere: end.isEndedBefore === true };
+}
+
+function pollIdOf(callId: Digest): Digest {
+  return digest(`[${IDENTITY_FORMAT},"poll","${callId}"]`);
 }
 
 /** Undefined where the tool cannot read the answer: whoever gets it says so. */

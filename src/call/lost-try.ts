@@ -14,28 +14,22 @@ export function mayBeCharged({ ending, status }: Failure, keyed: boolean): boole
   return ending === 'inProgress' || ending === 'ambiguous' || (keyed && status === UNAVAILABLE);
 }
 
-/** What tries cost that nobody has answered. */
-export function costOf(mayBeDone: boolean): 0 | 'unknown' {
-  return mayBeDone ? 'unknown' : 0;
-}
-
 /**
  * The permit of the next try, which takes over the credits of one that may have been charged: what is sent again under its key
- * is charged once. Where there is none, the lost try counts as spent, unless its call was put off and goes on later; one of which
- * only its key can tell that it was charged counts for nothing.
+ * is charged once. Where there is none, the lost try counts as spent, unless its call was put off and goes on later.
  */
 export async function takenOver(
   lost: LostTry,
   next: () => Permit | Promise<Permit>,
-  { mayBeDone, hold }: { readonly mayBeDone: boolean; readonly hold: (lost: LostTry) => void },
+  hold: (lost: LostTry) => void,
 ): Promise<Permit> {
   try {
     const permit = await next();
     lost.handOver();
     return permit;
   } catch (error) {
-    if (error instanceof PutOff && mayBeDone) hold(lost);
-    else lost.charge(costOf(mayBeDone));
+    if (error instanceof PutOff) hold(lost);
+    else lost.charge('unknown');
     throw error;
   }
 }

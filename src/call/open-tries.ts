@@ -1,6 +1,7 @@
-import type { Budget, Owed, Permit, PermitOutcome } from '../governor/index.ts';
+import type { Budget, Owed, Permit } from '../governor/index.ts';
 import { type Place, roundedCredits } from '../scope/index.ts';
 import type { LeftTry, OpenTry, RecordedTry, TakenAs, TryLog } from '../store/index.ts';
+import { TrackedPermit } from './tracked-permit.ts';
 import type { Unsure } from './tries.ts';
 
 /** What a call may have cost: reserved, or lost, until that is known. */
@@ -18,8 +19,9 @@ export interface Outgoing {
   readonly operationKey: () => string | undefined;
 }
 
-/** What is held for the operation of this key. */
+/** What is held for the operation of this key, of these calls together. */
 interface Held {
+  readonly callIds: readonly string[];
   readonly operationKey: string | undefined;
   readonly lost: LostTry;
 }
@@ -93,7 +95,8 @@ export class OpenTries {
       owed?.settle('unknown');
       if (so === 'out') this.#holds(place);
       const bill = this.#bill(callId, so === 'lost' ? so : 'out', (wasLost) => owed ?? held(owe(wasLost)));
-      if (so === 'out' && record?.end !== 'answered') this.#held.set(callId, { operationKey, lost: bill });
+      if (so === 'out' && record?.end !== 'answered')
+        this.#held.set(callId, { callIds: [callId], operationKey, lost: bill });
       else this.#owed.set(callId, bill);
     }
     if (how.size > 0) await this.#log.take(this.#run.id, how);
@@ -106,10 +109,15 @@ export class OpenTries {
 
   /** What this call may have cost in an earlier attempt, now that it is known: given out once. */
   billOf(callId: string): Bill | undefined {
-    const bill = this.#owed.get(callId) ?? this.#held.get(callId)?.lost;
+    const owed = this.#owed.get(callId);
     this.#owed.delete(callId);
-    this.#held.delete(callId);
-    return bill;
+    const held = this.#held.get(callId);
+    if (held === undefined) return owed;
+    this.#release(held);
+    if (held.callIds.length === 1) return owed ?? held.lost;
+    // What one of them has cost says nothing of the others.
+    held.lost.charge('unknown');
+    return owed;
   }
 
   /** True where an earlier attempt has left open what this call may have cost. */
@@ -126,22 +134,22 @@ export class OpenTries {
   takeHeld({ calls, operationKey }: Outgoing): LostTry | undefined {
     if (this.#held.size === 0) return undefined;
     const callIds = calls().map(({ callId }) => callId);
-    const held = callIds.flatMap((callId) => this.#held.get(callId) ?? []);
+    const held = [...new Set(callIds.flatMap((callId) => this.#held.get(callId) ?? []))];
     if (held.length === 0) return undefined;
-    for (const callId of callIds) this.#held.delete(callId);
+    for (const one of held) this.#release(one);
     const key = operationKey();
-    const areSame = held.length === callIds.length && held.every((one) => one.operationKey === key);
-    if (areSame) return together(held.map(({ lost }) => lost));
+    const areAll = held.reduce((sum, one) => sum + one.callIds.length, 0) === callIds.length;
+    if (areAll && held.every((one) => one.operationKey === key)) return together(held.map(({ lost }) => lost));
     // What goes out now is another operation, and charged besides.
     for (const { lost } of held) lost.charge('unknown');
     return undefined;
   }
 
-  /** The call was put off after a try that may have been charged, and goes on later in this attempt. */
+  /** The calls were put off after a try that may have been charged, and go on later in this attempt. */
   hold({ calls, operationKey }: Outgoing, lost: LostTry): void {
-    const [first, second] = calls();
-    if (first === undefined || second !== undefined) lost.charge('unknown');
-    else this.#held.set(first.callId, { operationKey: operationKey(), lost });
+    const callIds = calls().map(({ callId }) => callId);
+    const held = { callIds, operationKey: operationKey(), lost };
+    for (const callId of callIds) this.#held.set(callId, held);
   }
 
   /** An operation is on record for another try, under this key. */
@@ -220,10 +228,14 @@ export class OpenTries {
 
   /** The attempt ends. */
   close(): void {
-    for (const { lost } of this.#held.values()) lost.leave();
+    for (const { lost } of new Set(this.#held.values())) lost.leave();
     for (const owed of this.#owed.values()) owed.leave();
     this.#held.clear();
     this.#owed.clear();
+  }
+
+  #release({ callIds }: Held): void {
+    for (const callId of callIds) this.#held.delete(callId);
   }
 
   #holds({ datasetNo, ordinal }: Place): void {
@@ -292,99 +304,4 @@ function together(held: readonly LostTry[]): LostTry {
     charge: (credits) => all((one) => one.charge(credits)),
     leave: () => all((one) => one.leave()),
   };
-}
-
-interface Tracking {
-  readonly isReserved: boolean;
-  readonly key: () => string | undefined;
-  readonly reduced: () => void;
-  readonly sent: () => Promise<void>;
-  readonly ended: (how: 'known' | 'lost') => void;
-  readonly left: () => void;
-}
-
-/**
- * Invariants
- *  1. Its tries end once, unless they are handed over.
- *  2. Their record ends in the turn in which the budget is told, and before: both are made in one transaction.
- */
-export class TrackedPermit implements Permit {
-  readonly #permit: Permit;
-  readonly #tracking: Tracking;
-  #ended = false;
-
-  constructor(permit: Permit, tracking: Tracking) {
-    this.#permit = permit;
-    this.#tracking = tracking;
-  }
-
-  get waitedMs(): number {
-    return this.#permit.waitedMs;
-  }
-
-  get pacedMs(): number {
-    return this.#permit.pacedMs;
-  }
-
-  /** Under which they are on record; undefined for a tool that sends none. */
-  get operationKey(): string | undefined {
-    return this.#tracking.key();
-  }
-
-  /** Resolves when it is on record that they go out: what else has to be so before, `intended`, before. */
-  announced(intended: Promise<void> | undefined): Promise<void> {
-    const { reduced, sent } = this.#tracking;
-    if (intended === undefined) return sent();
-    return intended.then(() => {
-      reduced();
-      return sent();
-    });
-  }
-
-  dispatched(): void {
-    this.#permit.dispatched();
-  }
-
-  settle(outcome: PermitOutcome): void {
-    if (outcome.credits !== 'later') this.#end(outcome.credits);
-    this.#permit.settle(outcome);
-  }
-
-  charge(credits: number | 'unknown'): void {
-    this.#end(credits);
-    this.#permit.charge(credits);
-  }
-
-  /** Their record is ended call by call (`OpenTries.part`). */
-  chargePart(maxCredits: number, credits: number | 'unknown'): void {
-    this.#ended = true;
-    this.#permit.chargePart(maxCredits, credits);
-  }
-
-  leave(): void {
-    if (!this.#ended) this.#tracking.left();
-    this.#ended = true;
-    this.#permit.leave();
-  }
-
-  handOver(): void {
-    this.#permit.handOver();
-    this.#ended = true;
-  }
-
-  giveBack(credits: number): void {
-    this.#permit.giveBack(credits);
-  }
-
-  release(): void {
-    // It did not go out, which says nothing of the try before it.
-    this.#end(this.#tracking.isReserved ? 'unknown' : 0);
-    this.#permit.release();
-  }
-
-  #end(credits: number | 'unknown'): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#tracking.ended(credits === 'unknown' ? 'lost' : 'known');
-  }
 }

@@ -9,8 +9,6 @@ export interface SentIn {
   readonly made: boolean;
   /** The asking run comes from it, and it has sent the write since. */
   readonly isAbove: boolean;
-  /** The key under which it has the answer, and has settled what that cost. */
-  readonly paidUnder?: string | undefined;
 }
 
 /** A run that another comes from, and when the next one down that line was made from it. */
@@ -103,6 +101,11 @@ export class Relatives {
     return senderBeside(standing, others, sending) ?? this.#senderAbove(standing, sending);
   }
 
+  /** True where another run has the answer under this key, and has settled what that cost. */
+  isPaidUnder({ standing }: KnownInFamily, operationKey: string): boolean {
+    return standing.some(({ answered, operation }) => answered && operation?.operationKey === operationKey);
+  }
+
   /** The key that the call is on record with elsewhere and may go out under again. */
   keyOf({ standing }: KnownInFamily): string | undefined {
     return standing.find(({ operation }) => operation?.state === 'retrying')?.operation?.operationKey;
@@ -114,7 +117,7 @@ export class Relatives {
       const above = this.#line.find(({ run }) => run.no === call.runNo);
       if (above === undefined || call.inherited || !mayBeMade(call, sending)) continue;
       if (isKnownHere(call, above, sending)) continue;
-      return { run: above.run, made: call.answered, isAbove: true, paidUnder: paidUnder(call) };
+      return { run: above.run, made: call.answered, isAbove: true };
     }
     return undefined;
   }
@@ -128,7 +131,7 @@ function senderBeside(
   for (const call of standing) {
     const run = others.find(({ no }) => no === call.runNo);
     if (run === undefined) continue;
-    if (isMade(call)) return { run, made: true, isAbove: false, paidUnder: paidUnder(call) };
+    if (isMade(call)) return { run, made: true, isAbove: false };
     if (!call.inherited && mayBeMade(call, sending)) return { run, made: false, isAbove: false };
   }
   return undefined;
@@ -138,10 +141,6 @@ function senderBeside(
 function isKnownHere({ operation }: CallInRun, { leftAt }: Ancestor, { keyed, before }: Sending): boolean {
   if (before === undefined || operation === null) return false;
   return operation.at <= leftAt || (keyed && operation.operationKey === before.operationKey);
-}
-
-function paidUnder({ answered, operation }: CallInRun): string | undefined {
-  return answered ? operation?.operationKey : undefined;
 }
 
 function isMade({ answered, operation }: CallInRun): boolean {

@@ -30,6 +30,18 @@ export type Write =
     }
   /** They serve no later question; one that is evicted at the very instant of its recording was charged nothing, either. */
   | { readonly kind: 'evict'; readonly receiptIds: readonly number[]; readonly at: Instant }
+  /**
+   * The job that the receipt `start` is of has ended by the receipt `end`, of this unit or of an earlier one: `start` serves no
+   * later question. Where another receipt has ended it before, `end` serves none either and was charged nothing, and
+   * `isEndedBefore` is true.
+   */
+  | {
+      readonly kind: 'endJob';
+      readonly start: number;
+      readonly end: { readonly id?: number };
+      readonly at: Instant;
+      isEndedBefore?: boolean;
+    }
   | { readonly kind: 'cancel'; readonly runId: string }
   /**
    * Answers waits, or is kept for one to come; `outcome` is assigned on commit. A run that is waiting is woken in the

@@ -3,7 +3,7 @@ import { defineTool } from '../../src/sdk/index.ts';
 import { crash, fastClock, laterClock } from '../harness/crash.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { diedInRates } from '../harness/rates.ts';
-import { countedTool, endsAs } from '../harness/tools.ts';
+import { countedTool, endsAs, until } from '../harness/tools.ts';
 import {
   attempt,
   creditsShown,
@@ -120,18 +120,21 @@ describe('a keyed write that may have been done and that its play asks for again
 
 /**
  * A provider that keeps its keys, charges and sends once a key, and answers by status; `lost` does the work and resets, `late` does it
- * and answers 503, `busy` names an hour.
+ * and answers 503, `slow` names 45 seconds besides; `busy` does nothing and names an hour.
  */
-async function keeping(statuses: (number | 'lost' | 'late' | 'busy')[]) {
+async function keeping(statuses: (number | 'lost' | 'late' | 'slow' | 'busy')[]) {
   const done = new Set<string>();
   const keys: string[] = [];
-  const { url } = await testProvider((response, { headers }) => {
+  const { url } = await testProvider((response, { headers, body }) => {
     const key = String(headers['idempotency-key']);
     keys.push(key);
     const next = statuses.shift() ?? 200;
-    if (next === 'lost' || next === 'late' || next === 200) done.add(key);
+    const asked = JSON.parse(body) as unknown;
+    if (next === 'lost' || next === 'late' || next === 'slow' || next === 200)
+      for (const at of Array.isArray(asked) ? asked.keys() : [0]) done.add(`${key} ${at}`);
     if (next === 'lost') response.destroy();
     else if (next === 'late') json(response, 503, {});
+    else if (next === 'slow') json(response, 503, {}, { 'retry-after': '45' });
     else if (next === 'busy') json(response, 503, {}, { 'retry-after': '3600' });
     else json(response, next, { n: 1 });
   });
@@ -141,7 +144,17 @@ async function keeping(statuses: (number | 'lost' | 'late' | 'busy')[]) {
       idempotency: { header: 'Idempotency-Key' },
       request: ({ input }) => ({ method: 'POST', url, body: input }),
     });
-  return { toolOf, done, keys };
+  const batchOf = (effect: 'read' | 'write', maxSize: number) =>
+    defineTool<object>({
+      ...{ id: 'acme.send', effect, input: { type: 'object' }, cost: { credits: 1 }, maxTries: 5 },
+      idempotency: { header: 'Idempotency-Key' },
+      batch: {
+        maxSize,
+        request: (inputs) => ({ method: 'POST', url, body: inputs }),
+        split: (_, inputs) => inputs.map(() => ({ status: 'completed', data: { n: 1 } })),
+      },
+    });
+  return { toolOf, batchOf, done, keys };
 }
 
 const ONE = `async (ctx) => (await ctx.tools.execute({ id: 'm', tool: 'acme.send', input: { to: 'ada' } })).data.n`;
@@ -232,17 +245,49 @@ describe('a keyed call that is answered 503', () => {
 
   verifies(
     'KEY-UNAVAILABLE-1',
-    'costs nothing where it is answered nothing else, or another time is named',
+    'is unknown where it is answered nothing else, until it is tried again under its key',
     async () => {
-      for (const statuses of [Array(5).fill(503), ['busy']]) {
+      for (const statuses of [Array(5).fill(503), Array(5).fill('late'), ['busy']]) {
         const { toolOf, done } = await keeping(statuses);
-        const workspace = await testWorkspace({ tools: [toolOf('read')], clock: fastClock(50) });
-        const { run, code } = await runPlay(workspace, ONE);
-        expect([code, done.size]).toEqual([expect.stringMatching(/^PROVIDER_/), 0]);
-        expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 0 });
+        const dir = testFolder();
+        const now = await openTest(dir, { tools: [toolOf('read')], clock: fastClock(50) });
+        const { run, code } = await runPlay(now, ONE, { maxCredits: 1 });
+        expect(code).toEqual(expect.stringMatching(/^PROVIDER_/));
+        expect(await creditsShown(now, run.id)).toEqual({ settled: 0, unknown: 1 });
+        const later = await openTest(dir, { tools: [toolOf('read')], clock: laterClock() });
+        expect([(await retryFailed(later, run.id)).result, done.size]).toEqual([1, 1]);
+        expect(await creditsShown(later, run.id)).toEqual({ settled: 1, unknown: 0 });
       }
     },
   );
+
+  verifies('KEY-UNAVAILABLE-1', 'holds its credits where its row is parked, alone and in batches', async () => {
+    for (const maxSize of [1, 4])
+      for (const effect of ['read', 'write'] as const) {
+        const { toolOf, batchOf, done } = await keeping(Array(3).fill('slow'));
+        const tools = [maxSize === 1 ? toolOf(effect) : batchOf(effect, maxSize)];
+        const workspace = await testWorkspace({ tools, clock: fastClock(100) });
+        const { run, code } = await runPlay(workspace, ROWS, { maxCredits: 40 });
+        expect([maxSize, code, done.size]).toEqual([maxSize, 'OUT_OF_CREDITS', 40]);
+        expect(await creditsShown(workspace, run.id)).toEqual({ settled: 40, unknown: 0 });
+      }
+  });
+
+  verifies('KEY-UNAVAILABLE-1', 'holds them over the end of an attempt', async () => {
+    const { toolOf, done } = await keeping(Array(8).fill('slow'));
+    const dir = testFolder();
+    const now = await openTest(dir, { tools: [toolOf('read')] });
+    const run = await queued(now, ROWS, { maxCredits: 40 });
+    const progress = await now.engine.start(run.id);
+    await until(() => done.size >= 8);
+    progress.interrupt();
+    await progress.outcome;
+    const { settled, unknown } = await creditsShown(now, run.id);
+    expect([settled + unknown, unknown > 0]).toEqual([done.size, true]);
+    const later = await openTest(dir, { tools: [toolOf('read')], clock: laterClock() });
+    expect([(await attempt(later, run.id)).code, done.size]).toEqual(['OUT_OF_CREDITS', 40]);
+    expect(await creditsShown(later, run.id)).toEqual({ settled: 40, unknown: 0 });
+  });
 
   verifies('KEY-UNAVAILABLE-1', 'holds its credits until it is known: no limit is exceeded meanwhile', async () => {
     const statuses = Array.from({ length: 64 }, (_, n) => (n % 4 === 0 ? 'late' : 200));

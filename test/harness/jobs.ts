@@ -8,6 +8,8 @@ export function jobTool({ url }: TestProvider, parts: Partial<JobTool<{ n: numbe
     effect: 'read',
     input: { type: 'object' },
     cost: { credits: 3 },
+    response: ({ json: body }) =>
+      body.state === 'done' ? { status: 'completed', data: body.answer } : { status: 'pending' },
     ...parts,
     async: {
       start: ({ input }) => ({ method: 'POST', url: `${url}/jobs`, body: input }),
@@ -17,7 +19,5 @@ export function jobTool({ url }: TestProvider, parts: Partial<JobTool<{ n: numbe
       timeoutMs: 60_000,
       ...parts.async,
     },
-    response: ({ json: body }) =>
-      body.state === 'done' ? { status: 'completed', data: body.answer } : { status: 'pending' },
   });
 }

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import { existingRun } from '../../src/workspace/index.ts';
-import { crash, laterClock, noonClock } from '../harness/crash.ts';
+import { crash, crashingEngine, laterClock, noonClock } from '../harness/crash.ts';
 import { queuedRerun, rerun } from '../harness/rerun.ts';
 import { batchedTool, chargedFor, countedTool, latch } from '../harness/tools.ts';
 import { attempt, creditsShown, openTest, queued, testFolder } from '../harness/workspace.ts';
@@ -67,6 +67,37 @@ describe('what runs of one family send under one key', () => {
     expect(chargedFor(sent, KEYED)).toBe(3);
     expect(await creditsShown(later, run.id)).toEqual({ settled: 0, unknown: 0 });
   });
+
+  verifies(
+    'BUDGET-FAMILY-1',
+    'and a rerun has lost at a kill is known where its source has settled it since',
+    async () => {
+      const [areOut, isDead] = [latch(), latch()];
+      const { tool, sent } = countedTool(KEYED, async () => {
+        if (sent.length === 6) areOut.open();
+        if (sent.length > 3 && sent.length <= 6) await isDead.opened;
+        return 'ok';
+      });
+      const dir = testFolder();
+      const now = await openTest(dir, { tools: [tool] });
+      const source = await queued(now, WRITES);
+      await crash(now, source.id, (write) => write.kind === 'receipt');
+      const later = await openTest(dir, { tools: [tool], clock: laterClock() });
+      const made = await queuedRerun(later, source);
+      const dying = crashingEngine(later, () => false);
+      void dying.engine.start(made.id);
+      await areOut.opened;
+      dying.die();
+      isDead.open();
+      const last = await openTest(dir, { tools: [tool], clock: laterClock(7_200_000) });
+      await attempt(last, source.id);
+      expect(await creditsShown(last, made.id)).toEqual({ settled: 0, unknown: 3 });
+      await attempt(last, made.id);
+      expect(chargedFor(sent, KEYED)).toBe(3);
+      expect(await creditsShown(last, source.id)).toEqual({ settled: 3, unknown: 0 });
+      expect(await creditsShown(last, made.id)).toEqual({ settled: 0, unknown: 0 });
+    },
+  );
 });
 
 verifies(

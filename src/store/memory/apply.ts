@@ -19,7 +19,16 @@ export function apply(data: MemoryData, write: Write, undo: Undo): void {
 }
 
 type RunKinds = 'run' | 'lease' | 'cancel' | 'heartbeat' | 'runOptions' | 'runArtifact' | 'runState';
-type FactKinds = 'receipt' | 'evict' | 'event' | 'claim' | 'releaseClaims' | 'signal' | 'resolve' | 'copyRun';
+type FactKinds =
+  | 'receipt'
+  | 'evict'
+  | 'endJob'
+  | 'event'
+  | 'claim'
+  | 'releaseClaims'
+  | 'signal'
+  | 'resolve'
+  | 'copyRun';
 
 function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | FactKinds> {
   return {
@@ -32,6 +41,7 @@ function tableOfRuns(data: MemoryData, undo: Undo): Pick<WriteTable, RunKinds | 
     runState: (write) => setRunState(data, write, undo),
     receipt: (write) => insertReceipt(data, write, undo),
     evict: (write) => evictReceipts(data, write, undo),
+    endJob: (write) => endJob(data, write, undo),
     event: (write) => undo.append(listIn(data.events, write.runNo), { ...write.event }),
     claim: (write) => claimKeys(data, write, undo),
     releaseClaims: (write) => releaseClaims(data, write, undo),
@@ -175,7 +185,17 @@ function insertReceipt(data: MemoryData, write: WriteOf<'receipt'>, undo: Undo):
   write.id = receipt.id;
 }
 
-function evictReceipts(data: MemoryData, write: WriteOf<'evict'>, undo: Undo): void {
+function endJob(data: MemoryData, write: WriteOf<'endJob'>, undo: Undo): void {
+  const { start, end, at } = write;
+  const id = end.id ?? 0;
+  if (!data.jobEnds.has(start)) undo.set(data.jobEnds, start, id);
+  write.isEndedBefore = data.jobEnds.get(start) !== id;
+  evictReceipts(data, { receiptIds: [start], at }, undo);
+  const receipt = data.receipts[id - 1];
+  if (write.isEndedBefore && receipt !== undefined) evictReceipts(data, { receiptIds: [id], at: receipt.at }, undo);
+}
+
+function evictReceipts(data: MemoryData, write: Pick<WriteOf<'evict'>, 'receiptIds' | 'at'>, undo: Undo): void {
   for (const id of write.receiptIds) {
     const receipt = data.receipts[id - 1];
     if (receipt === undefined || receipt.evictedAt !== null) continue;

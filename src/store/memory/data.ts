@@ -61,6 +61,8 @@ export class MemoryData {
   readonly runs: RunRecord[] = [];
   readonly receipts: MemoryReceipt[] = [];
   readonly receiptsByKey = new Map<string, MemoryReceipt[]>();
+  /** The receipt that has ended a job, by that of its start. */
+  readonly jobEnds = new Map<number, number>();
   readonly events = new Map<number, RunEvent[]>();
   /** Scope, then key, to the run that has it. */
   readonly claims = new Map<string, Map<string, number>>();

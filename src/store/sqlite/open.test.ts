@@ -73,7 +73,8 @@ verifies(
       { no: 3, name: '0003-no-input-digests', release: '1.0.0' },
       { no: 4, name: '0004-batches', release: '1.0.0' },
       { no: 5, name: '0005-reruns', release: '1.0.0' },
-      { no: 6, name: 'more', release: '2.0.0' },
+      { no: 6, name: '0006-job-ends', release: '1.0.0' },
+      { no: 7, name: 'more', release: '2.0.0' },
     ]);
     db.close();
   },

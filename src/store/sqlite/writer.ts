@@ -12,6 +12,7 @@ import { armWait } from './write/arm-wait.ts';
 import { claimKeys } from './write/claim-keys.ts';
 import { copyRun } from './write/copy-run.ts';
 import { deliverSignal } from './write/deliver-signal.ts';
+import { endJob } from './write/end-job.ts';
 import { evictReceipts } from './write/evict-receipts.ts';
 import { expireWait } from './write/expire-wait.ts';
 import { isPaidInFamily } from './write/family.ts';
@@ -144,6 +145,10 @@ export class Writer {
       evict: (write) => {
         this.#flush();
         evictReceipts(db, write);
+      },
+      endJob: (write) => {
+        this.#flush();
+        endJob(db, write);
       },
       lease: (write) => {
         takeLease(db, write);
