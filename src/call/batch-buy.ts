@@ -5,7 +5,7 @@ import type { MemberEnd } from './batch-seat.ts';
 import { ContractBroken } from './contract.ts';
 import { type Bought, deliverQuestion, failedTry, passesOver, wentOn } from './deliver.ts';
 import type { CallRun } from './env.ts';
-import { evictFailed } from './failed-part.ts';
+import { costOfFailed, evictFailed } from './failed-part.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { keepOperation } from './intent.ts';
@@ -38,7 +38,14 @@ export async function buyInBatch(
     if (!(end.read instanceof MemberFailed)) return foundIn(end);
     so ??= triesAfter({ tries: 0, refusals: 0 });
     so.refusals = Math.max(so.refusals, end.refusals);
-    const failure = await failedMember(run, question, { so, failure: end.read.failure });
+    const refused = { failure: end.read.failure, answer: end.answer };
+    const failure = await failedMember(run, question, { so, failure: refused.failure }).catch(
+      async (error: unknown) => {
+        // The run ends before it is asked again: what was charged nothing must not look as if it were not settled.
+        if (costOfFailed(refused.failure) === 0) await evictFailed(run, refused.answer);
+        throw error;
+      },
+    );
     if (failure !== undefined) {
       const durationMs = run.process.clock.monotonic() - began;
       const { receiptId } = end.answer;

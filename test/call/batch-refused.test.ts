@@ -100,6 +100,22 @@ describe('a member that the answer to its batch refuses', () => {
     },
   );
 
+  verifies(
+    'BATCH-REFUSED-1',
+    'and waits to be asked again has bought nothing, where the run ends meanwhile',
+    async () => {
+      const { tool } = refusing({}, () => 'deferred');
+      const workspace = await testWorkspace({ tools: [tool] });
+      const run = await queued(workspace, asks([1, 2]));
+      const progress = await workspace.engine.start(run.id);
+      const tries = async () => (await workspace.store.report.operationsOfRun(run.no, 9)).map(({ tries }) => tries);
+      while ((await tries())[0] === undefined) await new Promise((resolve) => setImmediate(resolve));
+      progress.interrupt();
+      await progress.outcome;
+      expect(await creditsShown(workspace, run.id)).toEqual({ settled: 1, unknown: 0 });
+    },
+  );
+
   verifies('BATCH-REFUSED-1', 'and was out again at a kill may have been charged', async () => {
     for (const play of [asks([1, 2]), ROW]) {
       const dir = testFolder();

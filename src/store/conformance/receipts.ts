@@ -129,30 +129,34 @@ export function receiptReads(current: () => StoreUnderTest): void {
     expect(await store.report.receipt(1)).toMatchObject({ evictedAt: AT });
   });
 
-  verifies('JOB-SHARED-1', 'the first receipt that ends a job is its end, and any other was charged nothing', async () => {
-    const { store } = current();
-    const fence = await startedRun(store);
-    const { runNo } = fence;
-    const start = await bought(store, newReceipt('start', { runNo }));
-    const receipts = ['0', '1'].map((callId): WriteOf<'receipt'> => {
-      return { kind: 'receipt', receipt: newReceipt('end', { runNo, callId: digest(callId) }) };
-    });
-    const told: unknown[] = [];
-    for (const [n, end] of receipts.entries()) {
-      const first: WriteOf<'endJob'> = { kind: 'endJob', start, end, at: AT + 5 + n };
-      await committed(store, end, first);
-      // Who reads it anew finds what it was.
-      const again: WriteOf<'endJob'> = { ...first, at: AT + 9 };
-      await committed(store, again);
-      told.push(first.isEndedBefore, again.isEndedBefore);
-    }
-    expect(told).toEqual([false, false, true, true]);
-    const [first = 0, second = 0] = receipts.map(({ id }) => id);
-    expect(await store.report.receipt(start)).toMatchObject({ evictedAt: AT + 5 });
-    expect((await store.calls.receiptsByKeys([any('end')])).map((found) => found?.id)).toEqual([first]);
-    expect((await store.calls.unsettledReceipts(runNo)).map(({ id }) => id)).toContain(first);
-    expect((await store.calls.unsettledReceipts(runNo)).map(({ id }) => id)).not.toContain(second);
-  });
+  verifies(
+    'JOB-SHARED-1',
+    'the first receipt that ends a job is its end, and any other was charged nothing',
+    async () => {
+      const { store } = current();
+      const fence = await startedRun(store);
+      const { runNo } = fence;
+      const start = await bought(store, newReceipt('start', { runNo }));
+      const receipts = ['0', '1'].map((callId): WriteOf<'receipt'> => {
+        return { kind: 'receipt', receipt: newReceipt('end', { runNo, callId: digest(callId) }) };
+      });
+      const told: unknown[] = [];
+      for (const [n, end] of receipts.entries()) {
+        const first: WriteOf<'endJob'> = { kind: 'endJob', start, end, at: AT + 5 + n };
+        await committed(store, end, first);
+        // Who reads it anew finds what it was.
+        const again: WriteOf<'endJob'> = { ...first, at: AT + 9 };
+        await committed(store, again);
+        told.push(first.isEndedBefore, again.isEndedBefore);
+      }
+      expect(told).toEqual([false, false, true, true]);
+      const [first = 0, second = 0] = receipts.map(({ id }) => id);
+      expect(await store.report.receipt(start)).toMatchObject({ evictedAt: AT + 5 });
+      expect((await store.calls.receiptsByKeys([any('end')])).map((found) => found?.id)).toEqual([first]);
+      expect((await store.calls.unsettledReceipts(runNo)).map(({ id }) => id)).toContain(first);
+      expect((await store.calls.unsettledReceipts(runNo)).map(({ id }) => id)).not.toContain(second);
+    },
+  );
 
   it('tells which receipts of a run no live entry of its journal names', async () => {
     const { store } = current();
