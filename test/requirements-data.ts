@@ -303,6 +303,8 @@ export const REQUIREMENTS = {
     'In an outage a call that no other provider can answer waits, unless its own tries are used up, or nobody was answered for providerMaxWait.',
   'BREAKER-PROVIDER-3':
     'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
+  'BREAKER-ASIDE-1':
+    'Rows that fail by their own fault, more than are in flight, look like an outage only until those behind them are tried: they step aside.',
   'BREAKER-PROVIDER-4':
     'Calls that fail by their own fault, again and again while others are answered, are no outage: at the end of a run nobody waits for them.',
   'RETRY-OUTAGE-1':

@@ -177,4 +177,18 @@ export const OUTAGES: readonly Mutation[] = [
     to: 'return failed + suspect >= LEAST_FAILURES && (failed + suspect)',
     why: 'the retries of a few rows send all others past a leg that works',
   },
+  {
+    breaks: ['BREAKER-ASIDE-1'],
+    file: 'governor/provider-breaker.ts',
+    from: 'return this.#isDoubtful(clock.monotonic()) ? aside(request, clock.now()) : undefined;',
+    to: 'return undefined;',
+    why: 'as many rows in a row as are in flight, that fail by their own fault, fail all that come behind them',
+  },
+  {
+    breaks: ['BREAKER-ASIDE-1'],
+    file: 'call/deliver.ts',
+    from: '...run.tries.failedAs(operationKey)',
+    to: '',
+    why: 'what has stepped aside and fails again holds up the end of the run',
+  },
 ];

@@ -9,7 +9,7 @@ import type { Member } from './batch-seat.ts';
 import { deliveryBy, paidCalls } from './deliver.ts';
 import type { CallRun } from './env.ts';
 import { keepOperations, overtaken, type Progress } from './intent.ts';
-import { putOff, ROW_WAIT_MS } from './permit.ts';
+import { hasFailed, putOff, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyFor } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
 
@@ -128,7 +128,7 @@ async function permit(
     const [first] = load.members;
     if (first === undefined) throw new Halted('nobody waits for this batch any more');
     try {
-      return withoutTheGone(run, await permitOf(run, load, { first, reserved, atTurn }), { load, so });
+      return withoutTheGone(run, await permitOf(run, load, { first, so, reserved, atTurn }), { load, so });
     } catch (error) {
       load.due?.close();
       if (!(error instanceof OutOfCreditsError) || load.members.length === 1 || isBound) throw error;
@@ -165,6 +165,7 @@ function roomFor({ maxCredits }: CatalogueTool, credits: number): number {
 
 interface Asking {
   readonly first: Member;
+  readonly so: Tries | undefined;
   readonly reserved: boolean;
   readonly atTurn: () => void;
 }
@@ -172,7 +173,7 @@ interface Asking {
 async function permitOf(
   run: CallRun,
   load: BatchLoad,
-  { first: { asked }, reserved, atTurn }: Asking,
+  { first: { asked }, so, reserved, atTurn }: Asking,
 ): Promise<Permit> {
   const { of, tool } = load;
   run.assertGoing();
@@ -194,6 +195,7 @@ async function permitOf(
       atTurn,
       budget: run.budget,
       reserved,
+      hasFailed: hasFailed(so),
       signal: run.halt,
       unlimited: tool.isFunction,
       tool: of.id,

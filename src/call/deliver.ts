@@ -279,14 +279,14 @@ function retract<Of extends Cargo>(
 export async function wentOn(
   run: CallRun,
   scope: Scope,
-  { tries, refusals, waitUntil, at }: OperationRecord,
+  { tries, refusals, waitUntil, at, operationKey }: OperationRecord,
 ): Promise<Tries> {
   const { clock } = run.process;
   // A clock that was put back since makes no wait longer than it was.
   const waitMs = (waitUntil ?? 0) - Math.max(clock.now(), at);
   if (waitMs > ROW_WAIT_MS && scope.inRow) throw new PutOff('the provider asked to wait', clock.now() + waitMs);
   if (waitMs > 0) await sleep(clock, waitMs, run.halt);
-  return triesAfter({ tries, refusals });
+  return { ...triesAfter({ tries, refusals }), ...run.tries.failedAs(operationKey) };
 }
 
 /**
@@ -384,7 +384,7 @@ async function pause<Of extends Cargo>(
   // The gate of the account, which holds the call back in this process, is forgotten with it.
   const delay = waits === 'backoff' ? retryDelay(so.sent, chance) : governor.expectedWaitMs(cargo.tool.account);
   const waitUntil = Math.ceil(clock.now() + delay);
-  run.tries.kept(carrier.operationKey(run, cargo, so.refusals), so.unsure);
+  run.tries.kept(carrier.operationKey(run, cargo, so.refusals), so);
   await carrier.keep(run, cargo, { state: 'retrying', tries: so.counted, refusals: so.refusals, waitUntil });
   if (waits === 'backoff') await sleep(clock, delay, run.halt);
 }

@@ -1,9 +1,12 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
 import { createBudget, type Permit } from '../governor/index.ts';
-import { VirtualClock } from '../scope/index.ts';
-import type { LeftTry, TryLog } from '../store/index.ts';
+import { type Scope, VirtualClock } from '../scope/index.ts';
+import type { LeftTry, OperationRecord, TryLog } from '../store/index.ts';
+import { wentOn } from './deliver.ts';
+import type { CallRun } from './env.ts';
 import { OpenTries, type Outgoing } from './open-tries.ts';
+import { repeated, triesAfter } from './tries.ts';
 
 const CALL = { place: { datasetNo: 0, ordinal: 0 }, tool: 'acme.find', credits: 1 };
 
@@ -74,3 +77,20 @@ describe('what a call holds that nobody makes again for a while', () => {
     expect([said.at(-1), budget.snapshot()]).toMatchObject(['a again', { reserved: 6, unknown: 0 }]);
   });
 });
+
+verifies(
+  'BREAKER-ASIDE-1',
+  'what stepped aside is suspect where others were answered before it fails again',
+  async () => {
+    const { tries } = told();
+    const so = triesAfter({ tries: 1, refusals: 0 });
+    repeated(so, 'ambiguous', { answers: 7, now: 0 });
+    tries.kept('key', so);
+    const run = { process: { clock: new VirtualClock() }, tries } as unknown as CallRun;
+    const goesOn = (operationKey: string) =>
+      wentOn(run, {} as Scope, { tries: 1, refusals: 0, operationKey, waitUntil: null, at: 0 } as OperationRecord);
+    const fails = { answers: 8, now: 9 };
+    expect(repeated(await goesOn('key'), 'ambiguous', fails)).toBe('suspect');
+    expect(repeated(await goesOn('of another'), 'ambiguous', fails)).toBe(undefined);
+  },
+);

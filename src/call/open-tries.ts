@@ -2,7 +2,7 @@ import type { Budget, Owed, Permit } from '../governor/index.ts';
 import { type Place, roundedCredits } from '../scope/index.ts';
 import type { LeftTry, OpenTry, RecordedTry, TakenAs, TryLog } from '../store/index.ts';
 import { TrackedPermit } from './tracked-permit.ts';
-import type { Unsure } from './tries.ts';
+import type { Tries, Unsure } from './tries.ts';
 
 /** What a call may have cost: reserved, or lost, until that is known. */
 export interface Bill {
@@ -18,6 +18,9 @@ export interface Outgoing {
   /** Under which key; undefined for a tool that sends none. */
   readonly operationKey: () => string | undefined;
 }
+
+/** What the next try of an operation need know, and no record tells. */
+export type KeptTry = Pick<Tries, 'unsure' | 'failed' | 'isSuspect'>;
 
 /** What is held for the operation of this key, of these calls together. */
 interface Held {
@@ -58,8 +61,8 @@ export class OpenTries {
   readonly #rows = new Map<number, number[]>();
   /** What was answered, and what is not sent again before somebody says that it was not done. */
   readonly #owed = new Map<string, LostTry>();
-  /** Whether what this attempt has kept for another try may have been done, by the key that it goes out with. */
-  readonly #kept = new Map<string, Unsure>();
+  /** What this attempt knows of what it has kept for another try, by the key that it goes out with. */
+  readonly #kept = new Map<string, KeptTry>();
 
   /** @param log undefined where nothing is bought of anybody */
   constructor(log: TryLog | undefined, run: TriedRun) {
@@ -153,13 +156,19 @@ export class OpenTries {
   }
 
   /** An operation is on record for another try, under this key. */
-  kept(operationKey: string, unsure: Unsure): void {
-    this.#kept.set(operationKey, unsure);
+  kept(operationKey: string, { unsure, failed, isSuspect }: KeptTry): void {
+    this.#kept.set(operationKey, { unsure, failed, isSuspect });
   }
 
   /** Whether what is on record under this key may have been done: of what a dead attempt has kept nobody knows. */
   isUnsure(operationKey: string): Unsure {
-    return this.#kept.get(operationKey) ?? 'perhaps';
+    return this.#kept.get(operationKey)?.unsure ?? 'perhaps';
+  }
+
+  /** How what is on record under this key has failed in this attempt. */
+  failedAs(operationKey: string): Pick<Tries, 'failed' | 'isSuspect'> {
+    const { failed, isSuspect } = this.#kept.get(operationKey) ?? {};
+    return { failed, isSuspect };
   }
 
   /**

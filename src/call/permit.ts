@@ -2,6 +2,7 @@ import { LongWait, type Permit } from '../governor/index.ts';
 import { Halted, PutOff } from '../scope/index.ts';
 import type { CallRun } from './env.ts';
 import type { Question } from './question.ts';
+import type { Tries } from './tries.ts';
 
 /** How long a row waits in memory; for longer its call is put off, and the row with it (ms). */
 export const ROW_WAIT_MS = 30_000;
@@ -10,7 +11,7 @@ export const ROW_WAIT_MS = 30_000;
 export function permitFor(
   run: CallRun,
   question: Question,
-  { reserved }: { readonly reserved: boolean },
+  { so, reserved }: { readonly so: Tries | undefined; readonly reserved: boolean },
 ): Permit | Promise<Permit> {
   run.assertGoing();
   const { tool } = question;
@@ -20,6 +21,7 @@ export function permitFor(
     maxCredits: tool.maxCredits,
     budget: run.budget,
     reserved,
+    hasFailed: hasFailed(so),
     signal: run.halt,
     rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,
     passesOver: question.scope.passesOver,
@@ -29,6 +31,11 @@ export function permitFor(
   });
   if (!(permit instanceof Promise)) return permit;
   return permit.then((granted) => stillGoing(run, question, granted), putOff);
+}
+
+/** True of what has gone out before, in this attempt or an earlier one, without an answer. */
+export function hasFailed(so: Tries | undefined): boolean {
+  return so !== undefined && so.sent > 0;
 }
 
 /** Nothing has gone out: the call begins again when it is worth asking. */

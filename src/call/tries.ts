@@ -16,9 +16,9 @@ export interface Tries {
   /** True while the record of it is one of another run. */
   isForeign?: boolean;
   /** When it failed first, in this attempt (monotonic), and how many calls its provider had answered when it last did. */
-  failed?: { readonly since: number; readonly answers: number };
+  failed?: { readonly since: number; readonly answers: number } | undefined;
   /** True once the provider has answered others after it failed, and it failed again. */
-  isSuspect?: boolean;
+  isSuspect?: boolean | undefined;
 }
 
 /** Whether it may have been done under its present key: true where an answer was lost, 'perhaps' where a record cannot tell. */

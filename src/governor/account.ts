@@ -139,7 +139,7 @@ export class AccountGovernor implements PermitHolder {
       waiting: this.#lanes.size,
       inFlight: allowance.inFlight,
       concurrency: this.#limitsConcurrency ? allowance.concurrency.limit : null,
-      gateClosedUntil: closedUntil > now ? this.#wallClock(closedUntil, now) : null,
+      gateClosedUntil: closedUntil > now ? wallClock(this.#clock, { at: closedUntil, now }) : null,
       deferred: allowance.deferred,
       credits: creditsOf(this.#microCredits),
       failing: this.#breaker.isOpen,
@@ -304,7 +304,7 @@ export class AccountGovernor implements PermitHolder {
     const ms = at - now;
     const vainMs = this.#vainMs(now);
     const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;
-    const until = this.#wallClock(at, now);
+    const until = wallClock(this.#clock, { at: at, now });
     return this.refuseAll((request) => {
       if (isTooLong) return exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs });
       return ms > (request.rowWaitMs ?? ms) ? new LongWait(this.account.key, until) : undefined;
@@ -331,19 +331,23 @@ export class AccountGovernor implements PermitHolder {
   }
 
   #countEnding({ probe, order }: GrantedPermit, outcome: PermitOutcome): void {
-    if (probe) this.#breaker.probed(outcome, this.#clock.monotonic());
-    else if (this.#breaker.ended(outcome, order, this.#clock))
-      this.refuseAll((request) => this.#breaker.refusal(request, this.#clock.monotonic()));
-  }
-
-  #wallClock(at: number, now: number): number {
-    return Math.round(this.#clock.now() + at - now);
+    const now = this.#clock.monotonic();
+    if (probe) {
+      this.#breaker.probed(outcome, now);
+      this.refuseAll((request) => this.#breaker.asideOf(request, this.#clock));
+    } else if (this.#breaker.ended(outcome, order, this.#clock))
+      this.refuseAll((request) => this.#breaker.refusal(request, now));
   }
 
   #runWait(lane: Lane, now: number): RunWait {
     const reason = this.#breaker.isOpen ? 'outage' : this.#allowance.reason;
     const { due } = this.#wakeUp;
-    const until = due === undefined ? null : this.#wallClock(due, now);
+    const until = due === undefined ? null : wallClock(this.#clock, { at: due, now });
     return runWait(lane, { account: this.account.key, reason, until, now });
   }
+}
+
+/** When an instant of the monotonic clock is, in milliseconds since the epoch. */
+function wallClock(clock: Clock, { at, now }: { readonly at: number; readonly now: number }): number {
+  return Math.round(clock.now() + at - now);
 }

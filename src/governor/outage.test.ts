@@ -87,14 +87,14 @@ describe('the provider breaker', () => {
 
   verifies('BREAKER-PROVIDER-2', 'none of them waits longer than providerMaxWait', async () => {
     const clock = new VirtualClock();
-    const { governor, account, out, refused } = await outage(clock, 60);
+    const { governor, account, out, refused } = await outage(clock, 200);
     for (let seconds = 0; seconds < 330; seconds++) {
       await clock.advance(1_000);
       for (const probe of out()) probe.settle(ambiguous);
     }
     expect(refused().length).toBeGreaterThan(5);
     expect(refused()[0]?.error).toMatchObject({ code: 'PROVIDER_UNAVAILABLE' });
-    expect([out().length + refused().length, governor.snapshot()[0]?.waiting]).toEqual([60, 0]);
+    expect([out().length + refused().length, governor.snapshot()[0]?.waiting]).toEqual([200, 0]);
     // The next one is the probe that is due, and nobody waits for what becomes of it.
     expect(governor.permit(requestTo(account))).not.toBeInstanceOf(Promise);
     expect(() => governor.permit(requestTo(account))).toThrow(/mostly fails/);
@@ -158,7 +158,7 @@ describe('the provider breaker', () => {
       const account = accountWith({ concurrency: 50 });
       if (worked) (await dispatch(governor, requestTo(account))).settle(answered);
       for (let call = 0; call < 10; call++) (await dispatch(governor, requestTo(account))).settle(ambiguous);
-      const calls = Array.from({ length: 40 }, () => ask(governor, requestTo(account)));
+      const calls = Array.from({ length: 200 }, () => ask(governor, requestTo(account)));
       let waitedMs = 0;
       for (; calls.every(({ error }) => error === undefined); waitedMs += 1_000) {
         await clock.advance(1_000);

@@ -21,6 +21,8 @@ export interface PermitRequest {
   readonly signal?: AbortSignal | undefined;
   /** For a caller that can park: a known wait beyond it, in milliseconds, and within `providerMaxWait` rejects with LongWait. */
   readonly rowWaitMs?: number | undefined;
+  /** Its operation has failed before: where its caller can park, it makes room for others in a long outage. */
+  readonly hasFailed?: boolean | undefined;
   /** Its caller goes on to another provider rather than wait for one that fails. */
   readonly passesOver?: boolean | undefined;
   /** A function tool: no limit applies that isn't declared, or learnt from its own refusals. */

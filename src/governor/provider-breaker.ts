@@ -2,7 +2,7 @@ import type { Clock } from '../scope/index.ts';
 import type { ProviderTransientError } from '../sdk/index.ts';
 import type { PermitOutcome, PermitRequest } from './permit.ts';
 import type { Reach } from './reach.ts';
-import { unavailable } from './refusals.ts';
+import { aside, type LongWait, unavailable } from './refusals.ts';
 
 /** How an account has been of late. */
 export interface Health {
@@ -32,7 +32,11 @@ const HISTORY = 50;
 const LEAST_FAILURES = 10;
 const FIRST_PROBE_MS = 1_000;
 const LONGEST_PROBE_MS = 10_000;
+/** Between calls that have not failed yet. */
+const DOUBTFUL_PROBE_MS = 2_000;
 const PROBES_TO_CLOSE = 3;
+/** So long an outage may be none: what is tried again may fail by its own fault, and keep others from being tried at all. */
+const DOUBTED_AFTER_MS = 30_000;
 /** What has never answered anybody may never do: whoever tries it out wants to know soon. */
 const UNPROVED_WAIT_MS = 30_000;
 
@@ -52,7 +56,9 @@ const UNPROVED_WAIT_MS = 30_000;
  *  4. While it is open at most one probe is out: the first 1 s after it opened, the next at once after one that was answered,
  *     and after one that failed when twice as much time has passed as before, up to 10 s, beginning anew with each answer.
  *  5. Three probes answered in a row close it; the history starts afresh.
- *  6. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`, or for
+ *  6. Once no probe was answered for 30 s, or a fifth of the longest wait, each one that fails has those step aside that have failed
+ *     before, so that others are tried, every 2 s.
+ *  7. Meanwhile who can ask another provider is refused at once, and the others once none was answered for `maxWaitMs`, or for
  *     30 s where nobody ever was.
  */
 export class ProviderBreaker {
@@ -90,8 +96,12 @@ export class ProviderBreaker {
 
   /** Whether it has been open, and no probe was answered, for longer than anybody waits. */
   isLong(now: number): boolean {
-    const mostMs = this.#reach.isReached ? this.#maxWaitMs : Math.min(this.#maxWaitMs, UNPROVED_WAIT_MS);
-    return this.#silentSince !== undefined && now - this.#silentSince > mostMs;
+    return this.#silentMs(now) > this.#mostMs;
+  }
+
+  /** What a call steps aside with that has failed before, once who fails may do so by its own fault; undefined where it waits on. */
+  asideOf(request: PermitRequest, clock: Clock): LongWait | undefined {
+    return this.#isDoubtful(clock.monotonic()) ? aside(request, clock.now()) : undefined;
   }
 
   /** What a call that may not go now is refused with; undefined where it waits: nobody else can answer it. */
@@ -166,6 +176,18 @@ export class ProviderBreaker {
     return true;
   }
 
+  #isDoubtful(now: number): boolean {
+    return this.#silentMs(now) >= Math.min(DOUBTED_AFTER_MS, this.#mostMs / 5);
+  }
+
+  #silentMs(now: number): number {
+    return this.#silentSince === undefined ? 0 : now - this.#silentSince;
+  }
+
+  get #mostMs(): number {
+    return this.#reach.isReached ? this.#maxWaitMs : Math.min(this.#maxWaitMs, UNPROVED_WAIT_MS);
+  }
+
   #addToRow(outcome: PermitOutcome | undefined, order: number): void {
     if (this.#inARow.failures === 0) this.#inARow.since = order;
     this.#inARow.failures++;
@@ -201,7 +223,7 @@ export class ProviderBreaker {
   }
 
   #waitForProbe(now: number): void {
-    this.#nextProbeAt = now + this.#nextWaitMs;
+    this.#nextProbeAt = now + (this.#isDoubtful(now) ? DOUBTFUL_PROBE_MS : this.#nextWaitMs);
     this.#nextWaitMs = Math.min(LONGEST_PROBE_MS, this.#nextWaitMs * 2);
   }
 

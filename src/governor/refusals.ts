@@ -12,6 +12,14 @@ export class LongWait extends Error {
   }
 }
 
+/** How long a call steps aside in an outage: about as long as the wait for the next probe. */
+const ASIDE_MS = 10_000;
+
+/** What has failed before makes room for others, where its caller can park. */
+export function aside({ account, hasFailed, rowWaitMs }: PermitRequest, now: number): LongWait | undefined {
+  return hasFailed === true && rowWaitMs !== undefined ? new LongWait(account.key, now + ASIDE_MS) : undefined;
+}
+
 /** What is known of a wait that is too long. */
 export interface TooLong {
   readonly ms: number;

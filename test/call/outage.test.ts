@@ -75,6 +75,30 @@ describe('an outage of a run with one call at a time', () => {
   });
 });
 
+describe('rows that fail by their own fault, more than are in flight', () => {
+  const POOL = inputRows(10);
+
+  /** How many rows of 60 fail and complete, the first so many of which are refused for ever. */
+  async function poisoned(poison: number, answeredBefore: number) {
+    const { tool } = countedTool(KEYED, ({ n }) => {
+      if (n >= answeredBefore && n < answeredBefore + poison) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], clock: fastClock(100) });
+    const { run } = await runPlay(workspace, POOL, { input: { rows: 60 } });
+    const { failed, completed } = await workspace.store.datasets.rowCounts(run.no, 1);
+    return [failed, completed];
+  }
+
+  for (const [poison, answeredBefore] of [
+    [10, 0],
+    [14, 20],
+  ] as const)
+    verifies('BREAKER-ASIDE-1', `step aside for those behind them, ${answeredBefore} answered before`, async () => {
+      expect(await poisoned(poison, answeredBefore)).toEqual([poison, 60 - poison]);
+    });
+});
+
 describe('a leg that fails some calls in a row, quickly, beside slow answers', () => {
   verifies('RETRY-OUTAGE-1', 'is tried as often as its tool says, and then the next is asked', async () => {
     const all = latch();
