@@ -288,6 +288,8 @@ export const REQUIREMENTS = {
   'WRITE-LOOP-1':
     'A keyed write that may have been done and that its play asks for again goes out under the same key, until it is answered.',
   'CALL-UNSENT-1': 'A call that was refused before anything went out counts as not sent, never as a live one.',
+  'PACE-EXHAUSTED-4':
+    'A step with continueOnProviderUnavailable does not wait for an account that has refused the single call, too, which came when it had opened.',
   'PACE-EXHAUSTED-2':
     'A provider that has refused every call for as long as providerMaxWait, naming no time, counts as exhausted until it takes one.',
   'PACE-EXHAUSTED-3':

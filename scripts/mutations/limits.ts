@@ -4,6 +4,13 @@ import type { Mutation } from '../mutation.ts';
 /** Limits of providers. */
 export const LIMITS: readonly Mutation[] = [
   {
+    breaks: ['PACE-EXHAUSTED-4'],
+    file: 'governor/account.ts',
+    from: 'isTooLong || (isVain && request.passesOver === true)',
+    to: 'isTooLong',
+    why: 'a waterfall waits for five minutes at a leg that refuses every call without naming a time',
+  },
+  {
     breaks: ['PACE-SHARED-1'],
     file: 'workspace/rates.ts',
     from: 'pace: { rateState, placeState: rates.places, gateState: rates.gates, reachState: rates.reached, asker: session },',
@@ -174,7 +181,7 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-1'],
     file: 'governor/account.ts',
-    from: 'const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;',
+    from: 'const isTooLong = this.#vainMs(now) > 0 || ms > this.#maxWaitMs;',
     to: 'const isTooLong = true;',
     why: 'a row that could park fails',
   },
@@ -251,6 +258,20 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-LEARN-4'],
     file: 'governor/learnt-pace.ts',
+    from: 'if (episode.isOverload && sinceMs > QUIET_MS) return;',
+    to: '',
+    why: 'ten seconds of 503s slow a provider down for minutes',
+  },
+  {
+    breaks: ['PACE-LEARN-4'],
+    file: 'governor/gate.ts',
+    from: 'episode.isOverload &&= isOverload;',
+    to: '',
+    why: 'a limit that is told by 429s beside 503s is never learnt',
+  },
+  {
+    breaks: ['PACE-LEARN-4'],
+    file: 'governor/learnt-pace.ts',
     from: 'if (this.#falls >= VAIN_FALLS && refused * 2 < this.#fellFrom) {',
     to: 'if (this.#falls < 0) {',
     why: 'a provider that fails once in a hundred calls is asked ever more slowly',
@@ -279,8 +300,8 @@ export const LIMITS: readonly Mutation[] = [
   {
     breaks: ['PACE-EXHAUSTED-2'],
     file: 'governor/account.ts',
-    from: 'const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;',
-    to: 'const isLong = at - now > this.#leastWaitMs;',
+    from: 'at - now > this.#leastWaitMs || this.#allowance.isClosedInVain(now)',
+    to: 'at - now > this.#leastWaitMs',
     why: 'rows wait for ever for a provider whose day is used up, and never pass to the next leg',
   },
   {

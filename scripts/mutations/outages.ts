@@ -130,7 +130,7 @@ export const OUTAGES: readonly Mutation[] = [
   },
   {
     breaks: ['RETRY-OUTAGE-1'],
-    file: 'call/deliver.ts',
+    file: 'call/tries.ts',
     from: 'maxTries > 1 && costsOnce && isPatient(',
     to: 'costsOnce && isPatient(',
     why: 'a tool that is to be tried once is tried on',
@@ -152,7 +152,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/deliver.ts',
-    from: 'carrier.passesOver(cargo) ? tool.maxTries : ',
+    from: 'carrier.passesOver(cargo)\n    ? tool.maxTries',
     to: '',
     why: 'a waterfall asks a leg that is down for a minute',
   },
@@ -165,7 +165,7 @@ export const OUTAGES: readonly Mutation[] = [
   },
   {
     breaks: ['RETRY-OUTAGE-1'],
-    file: 'call/deliver.ts',
+    file: 'call/tries.ts',
     from: 'maxTries > 1 && costsOnce && isPatient(',
     to: 'maxTries > 1 && isPatient(',
     why: 'a read without a key is charged nine times in an outage',

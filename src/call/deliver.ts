@@ -1,4 +1,4 @@
-import type { Health, Permit } from '../governor/index.ts';
+import type { Permit } from '../governor/index.ts';
 import { retryDelay } from '../governor/index.ts';
 import { PutOff, type Scope, sleep } from '../scope/index.ts';
 import type { Effect, JsonValue } from '../sdk/index.ts';
@@ -12,7 +12,7 @@ import { permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
 import type { TrackedPermit } from './tracked-permit.ts';
-import { isPatient, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
+import { mostTries, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -64,6 +64,9 @@ export interface Carrier<Of extends Cargo> {
   /** Makes durable how far it has come. */
   keep(run: CallRun, cargo: Of, progress: Progress): Promise<void>;
 }
+
+/** Most calls of a run that fail end by their tries. */
+const NO_RETRIES = 'not tried again: the retries of this run are used up';
 
 /** How often a request may be told "still at work" before it counts as lost from sight. */
 const MAX_IN_PROGRESS = 30;
@@ -230,7 +233,8 @@ async function unanswered<Of extends Cargo>(
   const { clock, governor } = run.process;
   const { answers } = governor.health(cargo.tool.account);
   const repeats = repeated(tried.so, ending, { answers, now: clock.monotonic() });
-  permit.settle({ ending, isOurs, repeats, credits: mayCost ? 'later' : 0, headers, latencyMs });
+  const isOverload = tried.delivered.status === UNAVAILABLE;
+  permit.settle({ ending, isOurs, isOverload, repeats, credits: mayCost ? 'later' : 0, headers, latencyMs });
   let lost: Permit | undefined;
   try {
     const failure = await failedTry(run, cargo, tried);
@@ -320,26 +324,17 @@ export async function failedTry<Of extends Cargo>(
     return undefined;
   }
   const health = run.process.governor.health(tool.account);
-  const maxTries = carrier.passesOver(cargo) ? tool.maxTries : mostTries(run, tool, { so, health });
+  const maxTries = carrier.passesOver(cargo)
+    ? tool.maxTries
+    : mostTries(tool, { so, health, now: run.process.clock.monotonic() });
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
-  if (decision.draws && !run.retries.take({ account: tool.account.key, isOut: health.isFailing })) return delivered;
+  if (decision.draws && !run.retries.take({ account: tool.account.key, isOut: health.isFailing }))
+    return { ...delivered, message: `${delivered.message} (${NO_RETRIES})` };
   if (decision.counts) so.counted++;
   await pause(run, cargo, { carrier, so, waits: waits ?? decision.waits });
   return undefined;
-}
-
-/** Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged. */
-function mostTries(
-  run: CallRun,
-  { maxTries, maxCredits, sendsIdempotencyKey }: CatalogueTool,
-  { so, health }: { readonly so: Tries; readonly health: Health },
-): number {
-  const costsOnce = sendsIdempotencyKey || maxCredits === 0;
-  return maxTries > 1 && costsOnce && isPatient(so, health, run.process.clock.monotonic())
-    ? Number.POSITIVE_INFINITY
-    : maxTries;
 }
 
 /**

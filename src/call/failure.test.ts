@@ -54,7 +54,9 @@ describe('the error of an operation that was not answered', () => {
     expect(of({ status: 429, ending: 'deferred' })).toBe(true);
     expect(of({ status: 500, ending: 'ambiguous' })).toBe(true);
     expect(of({ ending: 'notDispatched', networkKind: 'dns' })).toBe(true);
-    for (const status of [400, 401, 402, 403, 404, 409, 422]) expect(of({ status })).toBe(false);
+    // Who has no credits left there is exhausted.
+    expect(of({ status: 402 })).toBe(true);
+    for (const status of [400, 401, 403, 404, 409, 422]) expect(of({ status })).toBe(false);
   });
 
   it('names call, tool, tries and what to do', () => {

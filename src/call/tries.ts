@@ -1,5 +1,6 @@
 import type { Health, PermitOutcome } from '../governor/index.ts';
 import type { Ending } from '../sdk/index.ts';
+import type { CatalogueTool } from '../tool/index.ts';
 
 /** How far an operation has come that did not end at its first try. */
 export interface Tries {
@@ -48,6 +49,15 @@ const OUTAGE_CALLS = 5;
 export function isPatient({ failed, isSuspect }: Tries, health: Health, now: number): boolean {
   if (failed === undefined || isSuspect === true || !health.hasWorked) return false;
   return health.failedCalls >= OUTAGE_CALLS && now - failed.since < OUTAGE_MS;
+}
+
+/** Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged. */
+export function mostTries(
+  { maxTries, maxCredits, sendsIdempotencyKey }: Pick<CatalogueTool, 'maxTries' | 'maxCredits' | 'sendsIdempotencyKey'>,
+  { so, health, now }: { readonly so: Tries; readonly health: Health; readonly now: number },
+): number {
+  const costsOnce = sendsIdempotencyKey || maxCredits === 0;
+  return maxTries > 1 && costsOnce && isPatient(so, health, now) ? Number.POSITIVE_INFINITY : maxTries;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

@@ -256,7 +256,7 @@ export class AccountGovernor implements PermitHolder {
     if (at > now) {
       // Places are asked for again at that instant; how long others keep them nobody knows.
       const isKnown = Number.isFinite(at) && this.#allowance.reason !== 'concurrency';
-      const isLong = at - now > this.#leastWaitMs || this.#vainMs(now) > 0;
+      const isLong = at - now > this.#leastWaitMs || this.#allowance.isClosedInVain(now);
       if (isKnown && isLong && this.#refuseLongWaits(at, now)) return true;
       this.#wakeUp.at(at, now);
       return false;
@@ -302,11 +302,13 @@ export class AccountGovernor implements PermitHolder {
 
   #refuseLongWaits(at: number, now: number): boolean {
     const ms = at - now;
-    const vainMs = this.#vainMs(now);
-    const isTooLong = vainMs > 0 || ms > this.#maxWaitMs;
+    const isVain = this.#allowance.isClosedInVain(now);
+    const isTooLong = this.#vainMs(now) > 0 || ms > this.#maxWaitMs;
+    const vainMs = isVain ? this.#allowance.refusedMs(now) : this.#vainMs(now);
     const until = wallClock(this.#clock, { at: at, now });
     return this.refuseAll((request) => {
-      if (isTooLong) return exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs });
+      if (isTooLong || (isVain && request.passesOver === true))
+        return exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs });
       return ms > (request.rowWaitMs ?? ms) ? new LongWait(this.account.key, until) : undefined;
     });
   }

@@ -105,6 +105,11 @@ export class Allowance {
     return this.#gate.closedUntil;
   }
 
+  /** True while the account is closed, and was tried in vain since it refused a call. */
+  isClosedInVain(now: number): boolean {
+    return this.#gate.isVain && now < this.#gate.closedUntil;
+  }
+
   /** For how long every call has been refused (ms). */
   refusedMs(now: number): number {
     return now - (this.#gate.refusedSince ?? now);
@@ -205,10 +210,10 @@ export class Allowance {
 
   #closeGate(dispatchedAt: number, outcome: PermitOutcome, wasFull: boolean): void {
     const now = this.#clock.monotonic();
-    const { retryAfterMs, headers } = outcome;
+    const { retryAfterMs, headers, isOverload = false } = outcome;
     this.#deferred++;
     const wait = retryAfterMs ?? (headers === undefined ? undefined : providerWait(headers, this.#clock.now()));
-    this.#gate.refused(dispatchedAt, now, wait);
+    this.#gate.refused(dispatchedAt, now, { waitMs: wait, isOverload });
     if (wait !== undefined) this.#sharedGate?.closed(wait);
     // What a learnt pace let out too fast says nothing about how many may be in flight.
     if (wasFull || !this.#pace.isActive) this.concurrency.deferred(dispatchedAt, now);

@@ -114,6 +114,33 @@ describe('back-pressure', () => {
     },
   );
 
+  verifies('PACE-EXHAUSTED-4', 'who can ask another provider does within a second, named time or not', async () => {
+    for (const namedMs of [undefined, 500]) {
+      const clock = new VirtualClock();
+      const governor = governorOn(clock);
+      const account = accountWith({ concurrency: 10 });
+      const leg = { ...requestTo(account), passesOver: true };
+      const flying = await Promise.all(Array.from({ length: 10 }, () => dispatch(governor, leg)));
+      for (const permit of flying) permit.settle(deferredFor(namedMs));
+      const legs = Array.from({ length: 10 }, () => ask(governor, leg));
+      const other = ask(governor, requestTo(account));
+      await clock.advance(0);
+      expect(legs.every(({ error }) => error === undefined)).toBe(true);
+      for (let ms = 0; ms < 1_000 && legs.every(({ permit }) => permit === undefined); ms++) await clock.advance(1);
+      const probe = legs.find(({ permit }) => permit !== undefined);
+      probe?.permit?.dispatched();
+      probe?.permit?.settle(deferredFor(namedMs));
+      await clock.advance(0);
+      const passed = legs.filter(({ error }) => error instanceof ProviderExhaustedError);
+      expect([passed.length, other.error, other.permit]).toEqual([9, undefined, undefined]);
+      // Once it takes a call again they are asked no more to go elsewhere.
+      while (other.permit === undefined) await clock.advance(100);
+      other.permit.dispatched();
+      other.permit.settle(answered);
+      (await dispatch(governor, leg)).settle(answered);
+    }
+  });
+
   verifies('PACE-EXHAUSTED-1', 'those who wait already are refused too once the quota proves used up', async () => {
     const clock = new VirtualClock();
     const governor = governorOn(clock);

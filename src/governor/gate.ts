@@ -11,6 +11,8 @@ export interface Episode {
   readonly waitMs: number;
   /** True where it is the provider's time, and that was enough. */
   readonly isNamed: boolean;
+  /** True where all were refused since the provider had too much to do, whoever asked it. */
+  readonly isOverload: boolean;
 }
 
 interface OpenEpisode {
@@ -20,6 +22,7 @@ interface OpenEpisode {
   /** When the last call went out that tried in vain. */
   triedAt: number;
   namedMs: number | undefined;
+  isOverload: boolean;
 }
 
 /**
@@ -64,6 +67,11 @@ export class BackPressureGate {
     return this.#episode?.closedAt;
   }
 
+  /** True where a single call that came when it had opened was refused, too, and none has been taken since. */
+  get isVain(): boolean {
+    return this.#episode !== undefined && this.#episode.triedAt > this.#episode.closedAt;
+  }
+
   /** How many may be in flight: Infinity once the ramp is over. */
   get ramp(): number {
     return this.#ramp;
@@ -74,8 +82,13 @@ export class BackPressureGate {
     return this.#ramp === Number.POSITIVE_INFINITY && !this.#rampPending && this.#level === 0;
   }
 
-  /** @param waitMs what the provider asked for; undefined where it said nothing */
-  refused(dispatchedAt: number, now: number, waitMs: number | undefined): void {
+  /** @param said what the provider asked for, undefined where it said nothing, and whether it has too much to do */
+  refused(
+    dispatchedAt: number,
+    now: number,
+    said: { readonly waitMs: number | undefined; readonly isOverload: boolean },
+  ): void {
+    const { waitMs, isOverload } = said;
     const isKnown = dispatchedAt <= this.#closedAt;
     const isProbe = !isKnown && this.#episode !== undefined;
     if (!isKnown) {
@@ -83,8 +96,9 @@ export class BackPressureGate {
       this.#level = isProbe ? this.#level + 1 : Math.max(1, this.#level);
     }
     this.#good = 0;
-    this.#episode ??= { refusedAt: dispatchedAt, refused: 0, closedAt: now, triedAt: now, namedMs: waitMs };
+    this.#episode ??= { refusedAt: dispatchedAt, refused: 0, closedAt: now, triedAt: now, namedMs: waitMs, isOverload };
     const episode = this.#episode;
+    episode.isOverload &&= isOverload;
     if (isProbe) {
       episode.namedMs = undefined;
       episode.triedAt = dispatchedAt;
@@ -114,9 +128,9 @@ export class BackPressureGate {
     if (++this.#good >= FORGETTING) this.#level = 0;
     if (this.#ramp !== Number.POSITIVE_INFINITY && ++this.#ramp >= FULL_RAMP) this.endRamp();
     if (episode === undefined) return undefined;
-    const { refusedAt, refused, closedAt, triedAt, namedMs } = episode;
+    const { refusedAt, refused, closedAt, triedAt, namedMs, isOverload } = episode;
     const waitMs = namedMs ?? (triedAt + dispatchedAt) / 2 - closedAt;
-    return { refusedAt, refused, waitMs, isNamed: namedMs !== undefined };
+    return { refusedAt, refused, waitMs, isNamed: namedMs !== undefined, isOverload };
   }
 
   endRamp(): void {

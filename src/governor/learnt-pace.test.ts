@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { VirtualClock } from '../scope/index.ts';
+import { systemChance, VirtualClock } from '../scope/index.ts';
 import { type Enforced, type EnforcedRun, workAgainst } from './enforcing-provider.test-support.ts';
+import { BackPressureGate } from './gate.ts';
+import { LearntPace } from './learnt-pace.ts';
 import { createMemoryRateState } from './rate-state.ts';
 import { accountWith, answered, deferredFor, governorOn, requestTo } from './simulation.test-support.ts';
 
@@ -177,6 +179,35 @@ describe('refusals that are not about the rate', () => {
     },
     60_000,
   );
+});
+
+describe('an overload', () => {
+  /** Calls go out at 30/s for two seconds; of those out then twenty are refused, which takes ten seconds. */
+  function refusedOnce(pace: LearntPace, isOverload: boolean, from: number): number | undefined {
+    for (let call = 0; call < 60; call++) pace.answered(from + call * 33, 100);
+    const refusedAt = from + 2_000;
+    pace.learn({ refusedAt, refused: 20, waitMs: 10_000, isNamed: false, isOverload }, refusedAt + 10_000);
+    return pace.allowedRate;
+  }
+
+  verifies('PACE-LEARN-4', 'teaches nothing at its first episode in a quarter of an hour', () => {
+    expect(refusedOnce(new LearntPace(), false, 0)).toBeGreaterThan(0);
+    const pace = new LearntPace();
+    expect(refusedOnce(pace, true, 0)).toBe(undefined);
+    expect(refusedOnce(pace, true, 20 * 60_000)).toBe(undefined);
+    expect(refusedOnce(pace, true, 21 * 60_000)).toBeGreaterThan(0);
+  });
+
+  verifies('PACE-LEARN-4', 'is none where some of the calls came too fast', () => {
+    for (const [said, isOverload] of [
+      [[true, true], true],
+      [[true, false], false],
+    ] as const) {
+      const gate = new BackPressureGate(systemChance);
+      for (const [call, one] of said.entries()) gate.refused(call, 5, { waitMs: 1_000, isOverload: one });
+      expect(gate.answered(1_006)).toMatchObject({ refused: 2, isOverload });
+    }
+  });
 });
 
 describe('the time that a provider names', () => {

@@ -8,7 +8,8 @@ import { MARGIN } from './window.ts';
  * Does not own: how long the account is closed after a refusal (gate), the declared limits (window).
  *
  * Invariants
- *  1. Before anything has been learnt nothing is held back; a single stray refusal teaches nothing.
+ *  1. Before anything has been learnt nothing is held back; a single stray refusal teaches nothing, nor does an overload (503)
+ *     that is the first episode in a quarter of an hour.
  *  2. What is learnt is a rate, and calls are spaced by it: that keeps sliding windows, fixed ones and buckets of any
  *     length alike.
  *  3. After a refusal the rate is at most 95% of the one that was refused (a quarter of it at the least), and comes near
@@ -76,8 +77,10 @@ export class LearntPace {
     if (episode.waitMs > LONGEST_SPAN_MS) return;
     const spanMs = Math.max(episode.waitMs, this.#rate === undefined ? LEAST_SPAN_MS : this.#spanMs);
     const taken = this.#taken.rate(episode.refusedAt - spanMs, episode.refusedAt);
-    const isRepeated = now - this.#refusedAt <= REPEATED_WITHIN_MS + spanMs;
+    const sinceMs = now - this.#refusedAt;
+    const isRepeated = sinceMs <= REPEATED_WITHIN_MS + spanMs;
     this.#refusedAt = now;
+    if (episode.isOverload && sinceMs > QUIET_MS) return;
     const isFew = episode.refused <= Math.max(1, taken * spanMs * CLEAR_SHARE);
     if (isFew && this.#rate === undefined && (!isRepeated || now < this.#deafUntil)) return;
     // Where nothing at all was let through, the refusals say nothing about how much would be.

@@ -45,6 +45,8 @@ export interface PermitOutcome {
   readonly credits: number | 'unknown' | 'later';
   /** Milliseconds that the provider asked us to wait; goes before `headers`. */
   readonly retryAfterMs?: number | undefined;
+  /** Of what is deferred: since the provider has too much to do (503), and not since calls come too fast. */
+  readonly isOverload?: boolean | undefined;
   /** Response headers in lower case, read where the ending is `deferred`. */
   readonly headers?: ResponseHeaders | undefined;
   /** From dispatch to the ending. */

@@ -8,12 +8,15 @@ import type { PilotCall, PilotRow } from './pilot.ts';
 import { planJson } from './plan.ts';
 import type { Experience, PlanFacts } from './plan-legs.ts';
 
-const tool = (id: string, cost: ToolCost<never>, perSecond: number) =>
+const KEYED = { idempotency: { header: 'Idempotency-Key' } };
+
+const tool = (id: string, cost: ToolCost<never>, perSecond: number, keyed: Partial<typeof KEYED> = KEYED) =>
   defineTool({
     id,
     effect: 'read',
     input: { type: 'object' },
     cost,
+    ...keyed,
     limits: { rate: [{ calls: perSecond, per: '1s' }] },
     run: () => 1,
   });
@@ -22,6 +25,9 @@ const catalogue = buildCatalogue({
   tools: [tool('one.find', { credits: 1 }, 10), tool('two.find', { credits: 4, per: 'result' }, 5)],
   mode: 'live',
 });
+
+/** Tools of which a try that fails may be charged besides. */
+const unkeyed = buildCatalogue({ tools: [tool('one.find', { credits: 1 }, 10, {})], mode: 'live' });
 
 const FIRST = { path: 'email.first', tool: 'one.find' };
 const SECOND = { path: 'email.second', tool: 'two.find' };
@@ -291,6 +297,12 @@ describe('what a plan makes of its counts', () => {
     const unlimited = buildCatalogue({ tools: [free], mode: 'live' });
     const tool = (id: string) => (unlimited.has(id) ? unlimited.get(id) : undefined);
     expect(plan({ tool }).seconds).toEqual({ atDeclaredLimits: 0, isDeclared: false });
+  });
+
+  verifies('PLAN-MOST-1', 'names the tools of which a try that fails may be charged besides', () => {
+    const tried = plan({ tool: (id) => (unkeyed.has(id) ? unkeyed.get(id) : catalogue.get(id)) }).notes;
+    expect(tried.join()).toContain('of what sends no idempotency key: one.find. They are not in most');
+    expect(plan().notes.join()).not.toContain('charged besides');
   });
 
   verifies('PLAN-BLIND-1', 'says what it could not see past', () => {

@@ -171,9 +171,21 @@ function notesOf(facts: PlanFacts, counted: readonly Forecast[], beyond: readonl
     notes.push(
       `How many rows ${unknown.length === 1 ? 'this dataset has' : 'these datasets have'} may rest on answers that are not there yet: ${listed(unknown)}.`,
     );
+  const chargedAgain = counted.flatMap(({ estimates }) =>
+    estimates.filter((leg) => mayBeChargedAgain(leg, experience)),
+  );
+  if (chargedAgain.length > 0)
+    notes.push(
+      `Tries that fail may be charged besides, of what sends no idempotency key: ${listed([...new Set(chargedAgain.map(({ tool }) => tool ?? ''))])}. They are not in most; a limit counts them.`,
+    );
   if (counts.error !== undefined)
     notes.push(`The play failed while it was planned: ${String((counts.error as Error).message ?? counts.error)}`);
   return notes;
+}
+
+function mayBeChargedAgain({ tool: id }: LegEstimate, { tool: toolOf }: PlanFacts['experience']): boolean {
+  const tool = id === null ? undefined : toolOf(id);
+  return tool !== undefined && tool.maxCredits > 0 && tool.maxTries > 1 && !tool.sendsIdempotencyKey;
 }
 
 function listed(legs: readonly string[]): string {

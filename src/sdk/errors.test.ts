@@ -85,6 +85,7 @@ describe('isProviderUnavailable', () => {
     const unavailable = [
       new ProviderTransientError('PROVIDER_UPSTREAM', 'x', facts),
       new ProviderExhaustedError('x', facts, '2026-01-01T00:00:00Z'),
+      new ToolExecutionError('PROVIDER_BILLING', 'x', facts),
     ];
     const other = [
       new ToolExecutionError('PROVIDER_AUTHENTICATION', 'x', facts, { retryable: true }),
@@ -101,7 +102,7 @@ describe('isProviderUnavailable', () => {
       null,
       'PROVIDER_EXHAUSTED',
     ];
-    expect(unavailable.map(isProviderUnavailable)).toEqual([true, true]);
+    expect(unavailable.map(isProviderUnavailable)).toEqual([true, true, true]);
     for (const error of other) expect(isProviderUnavailable(error), String(error)).toBe(false);
   });
 });

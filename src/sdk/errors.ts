@@ -139,7 +139,11 @@ export class CtxFetchHttpError extends CallsheetError {
   }
 }
 
-/** True exactly for transient and exhausted provider failures: what a waterfall leg may treat as "try the next". */
+/**
+ * True exactly for transient and exhausted provider failures: what a waterfall leg may treat as "try the next". An account
+ * that has no credits left at its provider (402) is exhausted, too.
+ */
 export function isProviderUnavailable(error: unknown): boolean {
-  return error instanceof ProviderTransientError || error instanceof ProviderExhaustedError;
+  if (error instanceof ProviderTransientError || error instanceof ProviderExhaustedError) return true;
+  return error instanceof ToolExecutionError && error.code === 'PROVIDER_BILLING';
 }

@@ -80,7 +80,7 @@ describe('what a provider refuses', () => {
       expect(seen).toEqual({
         '/400': ['PROVIDER_VALIDATION', 'ToolExecutionError', false],
         '/401': ['PROVIDER_AUTHENTICATION', 'ToolExecutionError', false],
-        '/402': ['PROVIDER_BILLING', 'ToolExecutionError', false],
+        '/402': ['PROVIDER_BILLING', 'ToolExecutionError', true],
         '/403': ['PROVIDER_AUTHORIZATION', 'ToolExecutionError', false],
         '/404': ['PROVIDER_NOT_FOUND', 'ToolExecutionError', false],
         '/409': ['PROVIDER_CONFLICT', 'ToolExecutionError', false],
