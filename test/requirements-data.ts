@@ -630,6 +630,8 @@ export const REQUIREMENTS = {
   'BATCH-REFUSED-2':
     'A member of which its answer does not say whether it was done may have been charged, each time, until somebody says that it was not.',
   'BATCH-REFUSED-3': 'It costs what it costs once somebody says that it was done.',
+  'BATCH-KILLED-1':
+    'Whatever a batch had said of its members before, one that is out again at a kill may have been done, and what is settled of it is settled once.',
   'BUDGET-GONE-1': 'What the calls may cost that leave a batch before it goes out is given back, and is never unknown.',
   'BATCH-DOUBT-2':
     'A write that a batch answered with nobody knowing whether it was done is in doubt, also where the process died before it could say so.',

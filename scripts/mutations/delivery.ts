@@ -230,8 +230,8 @@ export const DELIVERY: readonly Mutation[] = [
   {
     breaks: ['DOUBT-LEGS-1'],
     file: 'call/journal.ts',
-    from: 'retryFailed && !passed(entry)',
-    to: 'retryFailed',
+    from: '(retryFailed || wasSent.has(callId)) && !passed(entry)',
+    to: '(retryFailed || wasSent.has(callId))',
     why: 'a leg that is well again changes what a message says, and it is sent a second time',
   },
   {

@@ -209,8 +209,8 @@ export const MONEY: readonly Mutation[] = [
   {
     breaks: ['BUDGET-LEFT-1'],
     file: 'report/unknown-credits.ts',
-    from: 'const out = isRunning || recorded',
-    to: 'const out = !isRunning || recorded',
+    from: 'const out = isRunning || hasEnded',
+    to: 'const out = !isRunning || hasEnded',
     why: 'what a dead process had out is shown to nobody',
   },
   {

@@ -166,8 +166,8 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['DOUBT-LOOP-1'],
     file: 'call/journal.ts',
-    from: 'resolved.has(doubtedCall(entry))',
-    to: 'resolved.has(entry.callId)',
+    from: 'resolved.has(doubted) || ',
+    to: 'resolved.has(callId) || ',
     why: 'what failed because of a doubt is never tried again',
   },
   {
@@ -222,14 +222,14 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['JOB-SHARED-1'],
     file: 'call/job.ts',
-    from: 'run.tries.billOf(pollIdOf(callId))?.charge(0);',
+    from: 'if (started !== undefined) run.tries.billOf(pollIdOf(callId, started.id))?.charge(0);',
     to: '',
     why: 'who is killed while it polls for another run keeps unknown credits for good',
   },
   {
     breaks: ['JOB-SHARED-1'],
     file: 'call/job.ts',
-    from: 'started.bill === undefined ? run.tries.billOf(pollIdOf(question.callId)) : undefined',
+    from: 'started.bill === undefined ? run.tries.billOf(pollIdOf(question.callId, started.receiptId)) : undefined',
     to: 'undefined as Bill | undefined',
     why: 'who is killed while it polls for another run, and goes on, keeps unknown credits for good',
   },

@@ -1,3 +1,4 @@
+import type { WriteOf } from '../store/index.ts';
 import type { Answer } from './answer.ts';
 import type { CallRun } from './env.ts';
 import type { CallFailure } from './failure.ts';
@@ -26,6 +27,11 @@ export async function askedAnew(
 }
 
 /** The answer to a member that is asked anew serves nobody any more, and no journal will name it: durably, once this resolves. */
-export async function evictFailed(run: CallRun, { receiptId, at }: FailedPart['answer']): Promise<void> {
-  await run.process.committer.commit([{ kind: 'evict', receiptIds: [receiptId], at }]);
+export async function evictFailed(run: CallRun, answer: FailedPart['answer']): Promise<void> {
+  await run.process.committer.commit([evictionOf(answer)]);
+}
+
+/** What a later receipt of the call settles, or nothing does, its answer was charged nothing for. */
+export function evictionOf({ receiptId, at }: FailedPart['answer']): WriteOf<'evict'> {
+  return { kind: 'evict', receiptIds: [receiptId], at };
 }

@@ -39,7 +39,7 @@ export async function answeredInFamily(
   before: OperationRecord | undefined,
 ): Promise<void> {
   const { relatives, tries } = run;
-  if (relatives === undefined || before === undefined || !tool.sendsIdempotencyKey || !tries.isOpen(callId)) return;
+  if (relatives === undefined || before === undefined || !tool.sendsIdempotencyKey || tries.isEmpty) return;
   const known = await relatives.known({ place: scope.place, callId });
   if (relatives.isPaidUnder(known, before.operationKey)) tries.billOf(callId)?.charge(0);
 }

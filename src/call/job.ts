@@ -106,20 +106,20 @@ export async function endedElsewhere(asked: Asked): Promise<void> {
   const { run, question } = asked;
   const { callId } = question;
   run.openJobs.ofCall(callId)?.bill?.charge(0);
-  run.tries.billOf(pollIdOf(callId))?.charge(0);
-  if (!run.tries.isOpen(callId)) return;
+  if (run.tries.isEmpty) return;
   // One that has not ended would be this call's to poll, and no receipt its answer.
   const started = await run.process.lookup.newest(startQuestion(asked).receiptKey);
+  if (started !== undefined) run.tries.billOf(pollIdOf(callId, started.id))?.charge(0);
   if (started?.callId === callId && started.runNo === run.runNo) run.tries.billOf(callId)?.charge(0);
 }
 
 /** An answer that was taken for no end when it was recorded is one after all, and is settled if it is the first. */
 export async function endedAfterAll(asked: Asked, found: Found): Promise<Found> {
   const { run, question } = asked;
-  run.tries.billOf(pollIdOf(question.callId))?.charge(0);
   const start = await run.process.lookup.newest(startQuestion(asked).receiptKey);
   const { receiptId } = found.answer;
   if (start === undefined || start.id > receiptId) return found;
+  run.tries.billOf(pollIdOf(question.callId, start.id))?.charge(0);
   const end: EndJob = { kind: 'endJob', start: start.id, end: { id: receiptId }, at: run.process.clock.now() };
   await run.process.committer.commit([end]);
   return { ...found, isPaidElsewhere: found.isPaidElsewhere === true || end.isEndedBefore === true };
@@ -127,7 +127,7 @@ export async function endedAfterAll(asked: Asked, found: Found): Promise<Found> 
 
 /** What a dead attempt may have been charged for its looks at another's job is what that job costs. */
 function polledBefore({ run, question }: Asked, started: StartedJob): StartedJob {
-  const lost = started.bill === undefined ? run.tries.billOf(pollIdOf(question.callId)) : undefined;
+  const lost = started.bill === undefined ? run.tries.billOf(pollIdOf(question.callId, started.receiptId)) : undefined;
   return lost === undefined ? started : { ...started, bill: run.openJobs.owing(lost) };
 }
 
@@ -189,7 +189,7 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
   const look: Question = {
     ...question,
     tool: started.bill === undefined ? { ...tool, maxCredits: question.tool.maxCredits } : tool,
-    callId: pollIdOf(question.callId),
+    callId: pollIdOf(question.callId, started.receiptId),
     effect: 'read',
     site: undefined,
     shared: false,
@@ -219,8 +219,9 @@ async function poll({ run, question, job }: Asked, started: StartedJob): Promise
   return { ...found, reading, isPaidElsewhere: end.isEndedBefore === true };
 }
 
-function pollIdOf(callId: Digest): Digest {
-  return digest(`[${IDENTITY_FORMAT},"poll","${callId}"]`);
+/** The looks of a call at one job: those at another, which is gone, have been charged besides. */
+function pollIdOf(callId: Digest, start: number): Digest {
+  return digest(`[${IDENTITY_FORMAT},"poll","${callId}",${start}]`);
 }
 
 /** Undefined where the tool cannot read the answer: whoever gets it says so. */

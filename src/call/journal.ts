@@ -259,8 +259,10 @@ export class Journal {
     const paid = again.filter((entry) => entry.receiptId !== null);
     if (paid.length === 0) return;
     const receipts = await this.#reads.receiptsByIds(paid.map((entry) => entry.receiptId ?? 0));
+    // One that was asked anew says nothing of what its call had out since.
     for (const [index, receipt] of receipts.entries())
-      if (receipt !== undefined) this.#keepPaid({ receipt, settled: paid[index]?.credits ?? 0 });
+      if (receipt !== undefined && receipt.isVoid !== true)
+        this.#keepPaid({ receipt, settled: paid[index]?.credits ?? 0 });
   }
 
   #keepPaid(paid: Paid): void {
@@ -275,11 +277,17 @@ function divided(
   entries: readonly CallEntry[],
   { known, retryFailed }: { readonly known: readonly OperationRecord[]; readonly retryFailed: boolean },
 ): { readonly standing: readonly CallEntry[]; readonly again: readonly CallEntry[] } {
-  const resolved = new Set(known.filter(isResolved).map((operation) => operation.callId));
+  const callsIn = (...states: readonly OperationRecord['state'][]): ReadonlySet<Digest> =>
+    new Set(known.filter(({ state }) => states.includes(state)).map(({ callId }) => callId));
+  const [resolved, goesOn, wasSent] = [callsIn('done', 'notDone'), callsIn('retrying'), callsIn('intended')];
   const passed = passedOver(entries, known);
   const isAgain = (entry: CallEntry): boolean => {
-    if (entry.error === null) return false;
-    return isFinalFailure(entry.error) ? resolved.has(doubtedCall(entry)) : retryFailed && !passed(entry);
+    const { error, callId } = entry;
+    if (error === null) return false;
+    if (!isFinalFailure(error)) return (retryFailed || wasSent.has(callId)) && !passed(entry);
+    const doubted = doubtedCall(entry);
+    // Where its own operation goes on, somebody had resolved the doubt, and it went out again.
+    return resolved.has(doubted) || (doubted === callId && goesOn.has(callId));
   };
   const { standing = [], again = [] } = Object.groupBy(entries, (entry) => (isAgain(entry) ? 'again' : 'standing'));
   return { standing, again };
@@ -309,8 +317,9 @@ function doubtedCall({ error, callId }: CallEntry): Digest {
   return details?.callId ?? callId;
 }
 
-function isResolved({ state }: OperationRecord): boolean {
-  return state === 'done' || state === 'notDone';
+/** False where somebody has resolved it, or it went out again after the failure of its call. */
+function isOver({ state }: OperationRecord): boolean {
+  return state === 'retrying';
 }
 
 function leftOf(
@@ -329,7 +338,7 @@ function leftOf(
   const failed = new Set(again.map((entry) => entry.callId));
   const open = known
     .filter((operation) => !entries.has(operation.callId))
-    .map((operation) => (failed.has(operation.callId) && !isResolved(operation) ? afresh(operation) : operation))
+    .map((operation) => (failed.has(operation.callId) && isOver(operation) ? afresh(operation) : operation))
     // Its batch was answered: it does not go out again.
     .map((operation) => (isPaid(operation.callId) ? { ...operation, batch: null } : operation));
   const writes = known.filter((operation) => operation.site !== operation.callId);

@@ -90,8 +90,9 @@ export class OpenTries {
       const owe = (wasLost?: () => void): Owed =>
         credits > 0 ? budget.owe(credits, wasLost) : budget.lost(roundedCredits(lost - lostBefore), isOfDay, wasLost);
       if (record?.end === 'ended') {
-        // No limit has counted what its journal says; what was lost besides stays so.
+        // No limit has counted what its journal says; what tries before it have lost stays so.
         if (credits > 0) owe().settle(record.credits);
+        else if (lost > lostBefore) this.#bill(callId, 'lost', owe).charge(record.credits);
         continue;
       }
       const owed = so === 'lost' ? owe() : undefined;
@@ -123,9 +124,9 @@ export class OpenTries {
     return owed;
   }
 
-  /** True where an earlier attempt has left open what this call may have cost. */
-  isOpen(callId: string): boolean {
-    return this.#held.has(callId) || this.#owed.has(callId);
+  /** True where no earlier attempt has left anything open. */
+  get isEmpty(): boolean {
+    return this.#held.size + this.#owed.size === 0;
   }
 
   /** True where one of these calls holds what an earlier try of it has reserved or lost. */

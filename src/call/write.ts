@@ -3,7 +3,7 @@ import type { OperationRecord } from '../store/index.ts';
 import type { Failure } from '../tool/index.ts';
 import { begun, buy, isSentAlone } from './buy.ts';
 import type { CallRun } from './env.ts';
-import { askedAnew, type FailedPart } from './failed-part.ts';
+import { askedAnew, evictionOf, type FailedPart } from './failed-part.ts';
 import { doubtError } from './failure.ts';
 import { Overtaken, unsentInFamily } from './family-write.ts';
 import { type Found, NotAnswered } from './found.ts';
@@ -31,14 +31,14 @@ export async function write(run: CallRun, question: Question, part?: FailedPart)
     if (part !== undefined) await askedAnew(run, part);
     return send(run, retried(run, question), cursorOf(run, question));
   }
-  if (before.state === 'retrying' && part?.failure.ending === 'ambiguous') throw partInDoubt(question, part);
-  if (before.state === 'retrying') {
+  // What was sent, and of which its batch tells how it ended, is in doubt only if that leaves it so.
+  if (before.state === 'retrying' || (before.state === 'intended' && part !== undefined)) {
+    if (part?.failure.ending === 'ambiguous') throw partInDoubt(question, part);
     if (part !== undefined) await askedAnew(run, part);
-    return send(run, retried(run, question), before);
+    return send(run, retried(run, question), { ...before, state: 'retrying' });
   }
   const settled = await settledIntent(run, question, before);
-  if (settled.status === 'done')
-    return complete(run, question, { value: settled.data, operation: before, bill: part?.bill });
+  if (settled.status === 'done') return complete(run, question, { value: settled.data, operation: before, part });
   if (settled.status === 'notDone') {
     run.tries.billOf(question.callId)?.charge(0);
     // Another run of the family may have sent it since, from where changed code asks for it.
@@ -121,13 +121,18 @@ export async function complete(
   {
     value,
     operation,
-    bill: known,
-  }: { readonly value: JsonValue; readonly operation: OperationRecord | undefined; readonly bill?: Bill | undefined },
+    part,
+  }: {
+    readonly value: JsonValue;
+    readonly operation: OperationRecord | undefined;
+    /** What its batch had said of it. */
+    readonly part?: FailedPart | undefined;
+  },
 ): Promise<Found> {
   const raw = { kind: 'value', value, given: true } as const;
   const write = receiptWrite(run, question, { raw, durationMs: 0 });
-  await keepAnswer(run, question, [write]);
-  const bill = known ?? run.tries.billOf(question.callId) ?? adjusting(run, 0);
+  await keepAnswer(run, question, part === undefined ? [write] : [write, evictionOf(part.answer)]);
+  const bill = part?.bill ?? run.tries.billOf(question.callId) ?? adjusting(run, 0);
   const isPaidElsewhere = operation?.isInherited === true;
   return { answer: boughtAnswer(write, raw), source: 'live', bill, isPaidElsewhere };
 }

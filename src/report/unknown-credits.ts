@@ -30,9 +30,11 @@ export async function unknownCalls(
   const tries = source.openTries(run.id);
   const isRunning = statusIn(source, run) === 'running';
   const recorded = await recordedTries(source.calls, run.no, isRunning ? [] : tries);
-  for (const { callId, tool, place, credits, lost } of tries) {
+  for (const { callId, tool, place, credits, ...left } of tries) {
+    const hasEnded = recorded.get(callId)?.end === 'ended';
     // What a run at work has out it settles by itself.
-    const out = isRunning || recorded.get(callId)?.end === 'ended' ? 0 : credits;
+    const out = isRunning || hasEnded ? 0 : credits;
+    const lost = hasEnded ? left.lostBefore : left.lost;
     if (out + lost === 0 || doubts.notDone.has(callId)) continue;
     const before = found.get(callId);
     const why = before?.why ?? (lost > 0 ? 'answer_lost' : 'out');

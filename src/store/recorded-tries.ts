@@ -1,6 +1,6 @@
 import type { CallReads } from './port.ts';
 import type { CallEntry } from './records.ts';
-import type { OpenTry } from './sqlite/try-log.ts';
+import type { LeftTry, OpenTry } from './sqlite/try-log.ts';
 
 /**
  * `answered`: nothing is settled. `failed`: they may have been done all the same, in this try or one before. `elsewhere`: so may
@@ -26,16 +26,16 @@ export async function recordedTries(
 }
 
 /**
- * Credits that the journal of a run has of calls that are still out on record, answered since `since`: no limit counts them
- * as settled yet. Read it after the journal's sum, so that nothing counts twice.
+ * Credits that the journal of a run has of calls whose last try is still on record, as out or as lost, answered since `since`: no
+ * limit counts them as settled yet. Read it after the journal's sum, so that nothing counts twice.
  */
 export async function creditsNotSettled(
   reads: Pick<CallReads, 'journal'>,
   runNo: number,
-  { tries, since = 0 }: { readonly tries: readonly OpenTry[]; readonly since?: number },
+  { tries, since = 0 }: { readonly tries: readonly LeftTry[]; readonly since?: number },
 ): Promise<number> {
-  const out = tries.filter(({ credits }) => credits > 0);
-  const entries = await entriesOf(reads, runNo, out);
+  const open = tries.filter(({ credits, lost, lostBefore }) => credits > 0 || lost > lostBefore);
+  const entries = await entriesOf(reads, runNo, open);
   return entries.reduce((sum, entry) => sum + (hasEnded(entry) && entry.at >= since ? entry.credits : 0), 0);
 }
 

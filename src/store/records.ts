@@ -70,6 +70,8 @@ export interface StoredReceipt extends Omit<NewReceipt, 'raw' | 'input'> {
   /** Undefined where it is larger than 64 KiB: fetch it singly with `receiptRaw`. */
   readonly raw: JsonText | undefined;
   readonly rawBytes: number;
+  /** Present where it was charged nothing, and its call was asked anew: evicted at the very instant of its recording. */
+  readonly isVoid?: true;
 }
 
 /** Where a call's end came from: `unsent` where nothing went out, since it was refused before. */

@@ -69,9 +69,10 @@ export function runReads(data: MemoryData): RunReads {
 }
 
 export function storedReceipt(receipt: MemoryReceipt): StoredReceipt {
-  const { raw, input: _, evictedAt: __, ...rest } = receipt;
+  const { raw, input: _, evictedAt, ...rest } = receipt;
   const rawBytes = Buffer.byteLength(raw);
-  return { ...rest, raw: rawBytes <= INLINE_RAW_BYTES ? raw : undefined, rawBytes };
+  const kept = { ...rest, raw: rawBytes <= INLINE_RAW_BYTES ? raw : undefined, rawBytes };
+  return evictedAt === receipt.at ? { ...kept, isVoid: true } : kept;
 }
 
 function creditsOf(calls: readonly CallEntry[]): number {

@@ -145,7 +145,7 @@ export class TryLog {
   /** Runs that have paid calls on record. */
   async runIds(): Promise<readonly string[]> {
     const runs = await this.#file.transact((db) =>
-      db.all<{ run: string }>('SELECT DISTINCT run FROM open_tries WHERE out > 0'),
+      db.all<{ run: string }>('SELECT DISTINCT run FROM open_tries WHERE out > 0 OR lost > lost_before'),
     );
     return runs.map(({ run }) => run);
   }

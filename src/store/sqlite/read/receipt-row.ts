@@ -26,7 +26,7 @@ export const RECEIPT_COLUMNS = `id, origin_no, at, duration_ms, key, call_id, ev
   CASE WHEN raw IS NULL THEN (SELECT bytes FROM receipt_raws WHERE receipt_id = id) ELSE octet_length(raw) END AS raw_bytes`;
 
 export function storedReceipt(row: ReceiptRow, origins: Origins): StoredReceipt {
-  const [id, originNo, at, durationMs, key, callId, , raw, rawBytes] = row;
+  const [id, originNo, at, durationMs, key, callId, evictedAt, raw, rawBytes] = row;
   const origin = origins.origin(originNo);
   return {
     id,
@@ -42,6 +42,7 @@ export function storedReceipt(row: ReceiptRow, origins: Origins): StoredReceipt 
     runNo: origin?.run_no ?? 0,
     callId,
     reusable: origin?.reusable === 1,
+    ...(evictedAt === at && { isVoid: true }),
   };
 }
 
