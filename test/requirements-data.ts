@@ -277,6 +277,8 @@ export const REQUIREMENTS = {
   'PACE-SHARED-1': 'Two processes on one workspace keep one declared limit together.',
   'PACE-SHARED-2':
     'Processes on one workspace keep a declared concurrency together, equal shares of it each, and all of it where one is alone or killed.',
+  'PACE-KILL-1':
+    'What a killed process had in flight counts of the declared concurrency until its provider may have ended it, and no longer.',
   'PACE-LONG-1':
     'A quota of longer than a minute is used to the last call: by one process, several at once, and one after another.',
   'PACE-LONG-2': 'A kill takes at most what goes in 100 ms, and a thousandth, of a quota of longer than a minute.',

@@ -326,6 +326,27 @@ export const LIMITS: readonly Mutation[] = [
     why: 'what a killed process had in flight is held back for ever',
   },
   {
+    breaks: ['PACE-KILL-1'],
+    file: 'store/sqlite/inflight-places.ts',
+    from: 'heldByGone: gone.reduce((sum, claim) => sum + (isCounted(claim, now) ? claim.held : 0), 0),',
+    to: 'heldByGone: 0,',
+    why: 'a provider gets the calls of the survivor while it works on those of a process that was killed',
+  },
+  {
+    breaks: ['PACE-KILL-1'],
+    file: 'store/sqlite/rates-file.ts',
+    from: 'forgetSession(db, name);\n        noteGone(db, name, clock.now());',
+    to: 'forgetSession(db, name);\n        forgetPlaces(db, name);',
+    why: 'a run that is resumed after a kill sends its calls beside those of the dead process',
+  },
+  {
+    breaks: ['PACE-KILL-1'],
+    file: 'store/sqlite/gone-places.ts',
+    from: ' || Math.abs(now - seenAt) < Math.min(keepMs, LONGEST_KEPT_MS)',
+    to: '',
+    why: 'a provider that takes two seconds for a call is taken for idle one second after a kill',
+  },
+  {
     breaks: ['PACE-SHARED-2'],
     file: 'governor/place-state.ts',
     from: 'share: ahead.length < left - level * sharers ? level + 1 : level,',

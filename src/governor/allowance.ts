@@ -187,7 +187,7 @@ export class Allowance {
   ended(permit: GrantedPermit, outcome: PermitOutcome): void {
     const wasFull = this.#inFlight >= this.concurrency.limit;
     this.#inFlight--;
-    this.#places?.freed();
+    this.#places?.freed(outcome.latencyMs);
     if (this.#windows.length > 0) {
       const now = this.#clock.monotonic();
       for (const window of this.#windows) window.arrived(now);

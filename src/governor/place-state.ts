@@ -22,6 +22,10 @@ export interface PlaceClaim {
   readonly askedAt: number;
   /** Larger for those who had one place more than others later; 0 for who had none. */
   readonly turn: number;
+  /** No call went out on these places much later, unless this claim was renewed; wall clock. */
+  readonly seenAt: number;
+  /** For so long after `seenAt` a provider may be at work on them, should the session's process be gone (ms). */
+  readonly keepMs: number;
 }
 
 export interface NamedClaim extends PlaceClaim {
@@ -33,6 +37,8 @@ export interface PlaceView {
   readonly session: string;
   readonly own: PlaceClaim | undefined;
   readonly others: readonly NamedClaim[];
+  /** So many places a provider may still be at work on for processes that are gone. */
+  readonly heldByGone: number;
   /** Claims up to this instant may be missing, until those that hold them enter them again; wall clock. */
   readonly lostAt: number | undefined;
 }

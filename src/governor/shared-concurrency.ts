@@ -2,6 +2,7 @@ import type { Clock } from '../scope/index.ts';
 import {
   claimsAt,
   type PlaceChange,
+  type PlaceClaim,
   type PlaceShare,
   type PlaceState,
   type PlaceView,
@@ -16,6 +17,14 @@ const TURN_MS = 200;
 /** How long nothing is taken of a state that was lost, so that others can enter what they hold. */
 const LOST_MS = 500;
 const FAILED_RETRY_MS = 1_000;
+/** How rarely a claim is renewed that nothing else changes, and for how long it counts once its process is gone. */
+const SEEN_MS = 500;
+const LEAST_KEPT_MS = 1_000;
+const MOST_KEPT_MS = 30_000;
+const UNKNOWN_KEPT_MS = 5_000;
+/** The longest call of late is known by what its client saw; a little more than that, and soon forgotten where no other is like it. */
+const KEPT = 1.25;
+const FORGOTTEN = 1 / 64;
 
 /** What the places may know of, and tell, the calls of their account. */
 export interface PlaceQueue {
@@ -41,8 +50,9 @@ export interface SharedConcurrencyParts extends PlaceQueue {
  * Does not own: the number in flight (allowance).
  *
  * Invariants
- *  1. No more calls are in flight than places are held; all that live processes hold is never more than the limit, unless
- *     the state was lost meanwhile, and then as soon as calls have ended.
+ *  1. No more calls are in flight than places are held; all that processes hold is never more than the limit, unless the
+ *     state was lost meanwhile, and then as soon as calls have ended. A process that is killed holds its places for as long as
+ *     its calls took of late: its provider works on, or has not seen yet that nobody listens.
  *  2. While another process wants places and has fewer than its share, nobody takes more than its own, and each call that ends
  *     beyond it gives its place back.
  *  3. Places stay held from call to call: a process that is alone asks the state for its first calls, and looks at most every
@@ -62,6 +72,9 @@ export class SharedConcurrency {
   #turnSince: number | undefined;
   #hasIdleTimer = false;
   #mostInFlight = 0;
+  #heldByGone = 0;
+  /** How long the longest call of late took; undefined before the first one ended. */
+  #longestMs: number | undefined;
 
   constructor(parts: SharedConcurrencyParts) {
     this.#parts = parts;
@@ -89,8 +102,12 @@ export class SharedConcurrency {
     this.#mostInFlight = Math.max(this.#mostInFlight, this.#parts.inFlight());
   }
 
-  /** A call is not in flight any more. */
-  freed(): void {
+  /** A call is not in flight any more; how long it was, if it went out. */
+  freed(latencyMs?: number): void {
+    if (latencyMs !== undefined) {
+      const before = this.#longestMs ?? latencyMs;
+      this.#longestMs = Math.max(latencyMs, before + (latencyMs - before) * FORGOTTEN);
+    }
     const isDue = this.#surplus > 0 || this.#parts.clock.monotonic() >= this.#lookedAt + LOOK_MS;
     if (isDue) this.#change(false);
     this.#watchIdle();
@@ -155,6 +172,7 @@ export class SharedConcurrency {
     const { clock, inFlight, waiting } = this.#parts;
     const now = clock.now();
     const others = claimsAt(view.others, now);
+    this.#heldByGone = view.heldByGone;
     const { share } = this.#share(view.session, others);
     this.#held -= Math.max(0, Math.min(this.#held - inFlight(), Math.max(idle, this.#held - share)));
     this.#surplus = Math.max(0, this.#held - share);
@@ -168,19 +186,31 @@ export class SharedConcurrency {
     if (held + useful === 0) return { claim: undefined, result: 0 };
     const { wanted = held, askedAt = 0 } = view.own ?? {};
     const still = others.length === 0 ? wanted : Math.min(wanted, Math.max(held, useful));
-    const claim = asks
-      ? { held, wanted: useful, askedAt: now, turn: this.#turn }
-      : { held, wanted: still, askedAt, turn: this.#turn };
-    return { claim, result: taken };
+    const wants = asks ? { wanted: useful, askedAt: now } : { wanted: still, askedAt };
+    return { claim: { held, ...wants, turn: this.#turn, ...this.#seen(view.own, now) }, result: taken };
+  }
+
+  /** Renewed now and then, not with each call. */
+  #seen(own: PlaceView['own'], now: number): Pick<PlaceClaim, 'seenAt' | 'keepMs'> {
+    const longest = this.#longestMs;
+    const keepMs =
+      longest === undefined ? UNKNOWN_KEPT_MS : Math.min(MOST_KEPT_MS, Math.ceil(LEAST_KEPT_MS + longest * KEPT));
+    const isFresh = own !== undefined && Math.abs(now - own.seenAt) < SEEN_MS && own.keepMs >= keepMs;
+    return isFresh ? { seenAt: own.seenAt, keepMs: own.keepMs } : { seenAt: now, keepMs };
+  }
+
+  /** What is there for processes that exist. */
+  get #limit(): number {
+    return Math.max(0, this.#parts.limit - this.#heldByGone);
   }
 
   #free(others: PlaceView['others']): number {
-    return others.reduce((free, { held }) => free - held, this.#parts.limit - this.#held);
+    return others.reduce((free, { held }) => free - held, this.#limit - this.#held);
   }
 
   /** How many places this process may hold. Where it has one that others take turns at, and its time is over, it goes behind them. */
   #share(session: string, others: PlaceView['others']): PlaceShare {
-    const { limit, clock } = this.#parts;
+    const [limit, { clock }] = [this.#limit, this.#parts];
     const fair = shareOf(limit, { session, turn: this.#turn }, others);
     if (!fair.isContested || this.#held <= fair.level) {
       this.#turnSince = undefined;
@@ -197,11 +227,10 @@ export class SharedConcurrency {
 
   /** Begins this process's turn where it takes a place that others take turns at. */
   #noteTurn(session: string, others: PlaceView['others'], held: number): void {
-    const { limit, clock } = this.#parts;
-    const { level, isContested } = shareOf(limit, { session, turn: this.#turn }, others);
+    const { level, isContested } = shareOf(this.#limit, { session, turn: this.#turn }, others);
     if (!isContested || held <= level) return;
     this.#goBehind(others);
-    this.#turnSince = clock.monotonic();
+    this.#turnSince = this.#parts.clock.monotonic();
   }
 
   #goBehind(others: PlaceView['others']): void {

@@ -3,87 +3,15 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Governor, PlaceState } from '../../src/governor/index.ts';
+import type { PlaceState } from '../../src/governor/index.ts';
 import { accountWith, governorOn, requestTo } from '../../src/governor/simulation.test-support.ts';
-import { type Clock, VirtualClock } from '../../src/scope/index.ts';
+import { VirtualClock } from '../../src/scope/index.ts';
 import { startCli } from '../e2e/harness/cli.ts';
 import { folder } from '../e2e/harness/folders.ts';
+import { Provider, processOn, work } from '../harness/places.ts';
 import { ratesIn } from '../harness/rates.ts';
 import { testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
-
-/** A process that shares a folder; once its name is in `gone` nothing of it happens any more. */
-function processOn(dir: string, clock: Clock, session: string, gone: ReadonlySet<string> = new Set()): Governor {
-  const { places } = ratesIn(dir, clock, session, gone);
-  const change: PlaceState['change'] = (account, decide) =>
-    gone.has(session) ? new Promise(() => {}) : places.change(account, decide);
-  return governorOn(clock, { placeState: { change } });
-}
-
-/** What is in flight of each process, and the most that ever was together. */
-class Provider {
-  readonly clock: VirtualClock;
-  readonly #inFlight = new Map<string, number>();
-  readonly #done = new Map<string, number>();
-  readonly #gone: ReadonlySet<string>;
-  most = 0;
-
-  constructor(clock: VirtualClock, gone: ReadonlySet<string> = new Set()) {
-    this.clock = clock;
-    this.#gone = gone;
-  }
-
-  get inFlight(): number {
-    return [...this.#inFlight.values()].reduce((sum, count) => sum + count, 0);
-  }
-
-  of(process: string): number {
-    return this.#inFlight.get(process) ?? 0;
-  }
-
-  done(process: string): number {
-    return this.#done.get(process) ?? 0;
-  }
-
-  /** The machine of a process took with it what was on its way. */
-  forget(process: string): void {
-    this.#inFlight.delete(process);
-  }
-
-  async answer(process: string, latencyMs: number): Promise<void> {
-    if (this.#gone.has(process)) return new Promise(() => {});
-    this.#inFlight.set(process, this.of(process) + 1);
-    this.most = Math.max(this.most, this.inFlight);
-    await new Promise<void>((resolve) => void this.clock.after(latencyMs, resolve));
-    if (this.#inFlight.has(process)) this.#inFlight.set(process, this.of(process) - 1);
-    this.#done.set(process, this.done(process) + 1);
-  }
-}
-
-interface Work {
-  readonly calls: number;
-  readonly pool: number;
-  readonly latencyMs?: number | (() => number);
-}
-
-/** Keeps `pool` calls of a process going until `calls` are done; resolves with the instant of the end. */
-async function work(provider: Provider, process: string, governor: Governor, options: Work & { concurrency: number }) {
-  const account = accountWith({ concurrency: options.concurrency });
-  const { latencyMs = 5 } = options;
-  let left = options.calls;
-  const worker = async (): Promise<void> => {
-    while (left > 0) {
-      left--;
-      const permit = await governor.permit(requestTo(account, { runId: process }));
-      permit.dispatched();
-      const took = typeof latencyMs === 'number' ? latencyMs : latencyMs();
-      await provider.answer(process, took);
-      permit.settle({ ending: 'answered', credits: 1, latencyMs: took });
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(options.pool, options.calls) }, worker));
-  return provider.clock.monotonic();
-}
 
 describe('a declared concurrency of processes on one workspace', () => {
   verifies(
@@ -153,21 +81,6 @@ describe('a declared concurrency of processes on one workspace', () => {
     30_000,
   );
 
-  verifies('PACE-SHARED-2', 'is whole again for those that stay when one of them is killed', async () => {
-    const dir = testFolder();
-    const clock = new VirtualClock();
-    const gone = new Set<string>();
-    const provider = new Provider(clock, gone);
-    for (const process of ['dies', 'stays'])
-      void work(provider, process, processOn(dir, clock, process, gone), { concurrency: 10, calls: 1e6, pool: 64 });
-    await clock.advance(500);
-    expect(provider.of('stays')).toBe(5);
-    gone.add('dies');
-    provider.forget('dies');
-    await clock.advance(60);
-    expect(provider.of('stays')).toBe(10);
-  });
-
   verifies(
     'PACE-SHARED-2',
     'is kept whatever processes do and whenever they come, and none starves',
@@ -194,9 +107,7 @@ describe('a declared concurrency of processes on one workspace', () => {
               const end = work(provider, process, processOn(dir, clock, process, gone), { ...one, concurrency });
               if (!dies) ends.push(end);
               await clock.advance(after);
-              if (!dies) continue;
-              gone.add(process);
-              provider.forget(process);
+              if (dies) gone.add(process);
             }
             await clock.advance(60_000);
             await Promise.all(ends);

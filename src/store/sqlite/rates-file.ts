@@ -4,6 +4,7 @@ import type { Clock } from '../../scope/index.ts';
 import { CallsheetError } from '../../sdk/index.ts';
 import { Database, IN_MEMORY } from './driver.ts';
 import { corrupt, isBusy, storeError } from './errors.ts';
+import { forgetGonePlaces, forgetPlaces, noteGone } from './gone-places.ts';
 import { LEFT, leaveTriesOf } from './left-credits.ts';
 import { type WaitOptions, whenFree } from './waiting.ts';
 
@@ -44,7 +45,7 @@ CREATE TABLE IF NOT EXISTS reservations (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS places (
   account TEXT, session TEXT, held INTEGER NOT NULL, wanted INTEGER NOT NULL, asked_at REAL NOT NULL, turn INTEGER NOT NULL,
-  PRIMARY KEY (account, session)
+  seen_at REAL NOT NULL DEFAULT 0, keep_ms REAL NOT NULL DEFAULT 0, gone_at REAL, PRIMARY KEY (account, session)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gates (account TEXT PRIMARY KEY, at REAL NOT NULL, until REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reached (account TEXT PRIMARY KEY) WITHOUT ROWID;
@@ -58,6 +59,9 @@ CREATE TABLE IF NOT EXISTS open_tries (
 /** Columns that a file of an earlier build lacks. */
 const LATER_COLUMNS = [
   ['shares', 'unmet', 'INTEGER NOT NULL DEFAULT 0'],
+  ['places', 'seen_at', 'REAL NOT NULL DEFAULT 0'],
+  ['places', 'keep_ms', 'REAL NOT NULL DEFAULT 0'],
+  ['places', 'gone_at', 'REAL'],
   ['open_tries', 'day', 'TEXT'],
   ['open_tries', 'tool', "TEXT NOT NULL DEFAULT ''"],
   ['open_tries', 'operation_key', 'TEXT'],
@@ -295,8 +299,11 @@ export class RatesFile {
       if (isOtherBoot || this.isGone(name)) {
         leaveTriesOf(db, name);
         forgetSession(db, name);
+        noteGone(db, name, clock.now());
       }
+    forgetGonePlaces(db, clock.now());
     if (isOtherBoot) db.run('DELETE FROM reservations WHERE session <> ?', LEFT);
+    if (isOtherBoot) db.run('DELETE FROM places');
     db.run('DELETE FROM gates WHERE until <= ?', clock.now());
     db.run('DELETE FROM askers WHERE no NOT IN (SELECT asker_no FROM shares)');
     const atBoot = isOtherBoot && meta.get('clean') !== 1 ? boot.at : 0;
@@ -311,8 +318,12 @@ export class RatesFile {
     leaveTriesOf(db, this.session);
     db.run('DELETE FROM reservations WHERE session = ?', this.session);
     forgetSession(db, this.session);
+    forgetPlaces(db, this.session);
     for (const { name } of db.all<{ name: string }>('SELECT name FROM sessions'))
-      if (this.isGone(name)) forgetSession(db, name);
+      if (this.isGone(name)) {
+        forgetSession(db, name);
+        noteGone(db, name, this.clock.now());
+      }
     if (db.get('SELECT 1 FROM sessions') === undefined) db.run("UPDATE meta SET value = 1 WHERE name = 'clean'");
   }
 }
@@ -321,10 +332,9 @@ function hasColumn(db: Database, table: string, name: string): boolean {
   return db.get('SELECT 1 FROM pragma_table_info(?) WHERE name = ?', table, name) !== undefined;
 }
 
-/** A session that has ended waits for nothing and has nothing in flight. What it held of a ledger is that one's to give up. */
+/** A session that has ended waits for nothing. What it held of a ledger is that one's to give up. */
 function forgetSession(db: Database, session: string): void {
   db.run('DELETE FROM sessions WHERE name = ?', session);
-  db.run('DELETE FROM places WHERE session = ?', session);
   db.run('UPDATE shares SET unserved_at = NULL WHERE asker_no = (SELECT no FROM askers WHERE name = ?)', session);
   db.run('DELETE FROM shares WHERE held = 0 AND unserved_at IS NULL');
 }
