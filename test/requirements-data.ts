@@ -234,6 +234,8 @@ export const REQUIREMENTS = {
 
   // 60-governor
   'PACE-WINDOW-1': 'No sliding window ever holds more dispatches than declared, with several windows at once.',
+  'PACE-SENT-1':
+    'A request that its process sends later than it was let go, held up in between, counts from then on, for other processes too.',
   'PACE-USE-1': 'Under a backlog at least 98% of a declared rate is used.',
   'PACE-STARVE-1': 'Nobody who waits for a slot starves.',
   'PACE-CONCURRENCY-1': 'No more requests are in flight than the declared concurrency.',

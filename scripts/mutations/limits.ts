@@ -326,6 +326,20 @@ export const LIMITS: readonly Mutation[] = [
     why: 'what a killed process had in flight is held back for ever',
   },
   {
+    breaks: ['PACE-SENT-1'],
+    file: 'governor/window.ts',
+    from: 'const instant = Math.max(this.#log[call % this.#calls] ?? now, now - this.#slack);',
+    to: 'const instant = this.#log[call % this.#calls] ?? now;',
+    why: 'a process that is held up before it sends has one call too many in a window of the provider',
+  },
+  {
+    breaks: ['PACE-SENT-1'],
+    file: 'governor/shared-window.ts',
+    from: 'if (now - at > slackOf(this.perMs)) this.#move(wall, wall + now - at);',
+    to: 'void [wall, at];',
+    why: 'other processes take the slot of a request for free before it has left the window',
+  },
+  {
     breaks: ['PACE-KILL-1'],
     file: 'store/sqlite/inflight-places.ts',
     from: 'heldByGone: gone.reduce((sum, claim) => sum + (isCounted(claim, now) ? claim.held : 0), 0),',

@@ -49,6 +49,7 @@ export class Allowance {
   #inFlight = 0;
   #deferred = 0;
   #reason: WaitReason = 'turn';
+  #isSending = false;
 
   constructor(parts: AllowanceParts) {
     this.#clock = parts.clock;
@@ -171,6 +172,18 @@ export class Allowance {
     this.#meter.count(now);
     for (let index = 0; index < permit.slots.length; index++)
       this.#windows[index]?.dispatched(permit.slots[index] ?? now, now);
+    if (this.#windows.length > 0) this.#watchSending();
+  }
+
+  /** The transport sends in the turn in which it says so. A process that is held up in between sends later than it says. */
+  #watchSending(): void {
+    if (this.#isSending) return;
+    this.#isSending = true;
+    queueMicrotask(() => {
+      this.#isSending = false;
+      const now = this.#clock.monotonic();
+      for (const window of this.#windows) window.sent(now);
+    });
   }
 
   /** Nobody waits. */

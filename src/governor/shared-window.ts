@@ -30,7 +30,8 @@ interface Slot {
  *
  * Invariants
  *  1. A call goes out only on a granted slot, at its instant or later (a spare one: at the instant at which it counts or
- *     earlier); one that goes more than the slack later is moved in the state, so that others see the real instant.
+ *     earlier); one that goes, or has been sent, more than the slack later is moved in the state, so that others see the real
+ *     instant.
  *  2. Slots are taken for those who could go now, at most 100 ms (or a quarter of `per`) ahead, and spare ones, while the
  *     window is less than half used, for as many as went in the last such time: so a call of a fast account costs no
  *     transaction of its own. One that is not used within a quarter of `per` (at most 15 s) lapses: kept longer it might be
@@ -68,6 +69,8 @@ export class SharedWindow implements PaceWindow {
   #sent = 0;
   /** When those of the first requests count that may not have arrived, oldest first; wall clock. */
   readonly #cold: number[] = [];
+  /** Where those count that were dispatched in this turn, and the same instant on the monotonic clock. */
+  #unsent: { readonly wall: number; readonly at: number }[] = [];
 
   constructor(limit: WindowLimit, parts: SharedWindowParts) {
     this.perMs = limit.perMs;
@@ -114,7 +117,18 @@ export class SharedWindow implements PaceWindow {
       const late = at + latenessOf(this.perMs);
       this.#cold.push(late);
       this.#move(from, late);
-    } else if (now - slot > slackOf(this.perMs)) this.#move(from, at);
+      return;
+    }
+    const isLate = now - slot > slackOf(this.perMs);
+    if (isLate) this.#move(from, at);
+    this.#unsent.push(isLate ? { wall: at, at: now } : { wall: from, at: slot });
+  }
+
+  sent(now: number): void {
+    this.#own.sent(now);
+    if (this.#unsent.length === 0) return;
+    for (const { wall, at } of this.#unsent) if (now - at > slackOf(this.perMs)) this.#move(wall, wall + now - at);
+    this.#unsent = [];
   }
 
   arrived(now: number): void {

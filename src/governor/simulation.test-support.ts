@@ -49,6 +49,32 @@ export class LateClock extends VirtualClock {
   }
 }
 
+/** The clock of one process that may be held up in the middle of a turn: timers that fall due meanwhile fire late, later ones do not. */
+export class StallingClock implements Clock {
+  readonly #base: VirtualClock;
+  #until = Number.NEGATIVE_INFINITY;
+
+  constructor(base: VirtualClock) {
+    this.#base = base;
+  }
+
+  stall(ms: number): void {
+    this.#until = this.monotonic() + ms;
+  }
+
+  now(): number {
+    return Math.max(this.#base.now(), this.#until);
+  }
+
+  monotonic(): number {
+    return this.now();
+  }
+
+  after(ms: number, fn: () => void): () => void {
+    return this.#base.after(ms + this.now() - this.#base.now(), fn);
+  }
+}
+
 export function governorOn(clock: Clock, more: Partial<GovernorOptions> = {}): Governor {
   return createGovernor({ clock, chance: middle, providerMaxWaitMs: FIVE_MINUTES, ...more });
 }

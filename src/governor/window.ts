@@ -6,8 +6,9 @@
  *
  * Invariants
  *  1. A slot is reserved before it is used; reserved + dispatched within `per` × 1.016 never exceeds `calls`.
- *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.1%) before the real one: any
- *     `calls` + 1 dispatches in a row span at least `per` × 1.015.
+ *  2. What is logged is the instant at which the slot was due, at most `slackOf(per)` (0.1%) before the real one, which is when
+ *     the request has been sent, should the process be held up before: any `calls` + 1 requests in a row span at least
+ *     `per` × 1.015.
  *  3. Logged instants never go backwards.
  *  4. Requests do not go out at once, but a quarter of `per` / `calls` apart (5 ms at most; not where `per` is over 10 s, or
  *     that would be under a millisecond): else the last of a burst is late each time by what the whole burst takes, here and at
@@ -25,6 +26,8 @@ export interface PaceWindow {
   /** Takes a slot that `nextAt` has shown to be free. Returns the instant at which it became usable. */
   reserve(now: number, waitingSince: number): number;
   dispatched(slot: number, now: number): void;
+  /** What was dispatched in this turn has been sent, and may have been only now. */
+  sent(now: number): void;
   release(slot: number): void;
   /** Nobody waits: what was taken for those who did is not wanted. */
   unwanted(): void;
@@ -81,6 +84,8 @@ export class LocalWindow implements PaceWindow {
   readonly #slack: number;
   readonly #log: number[] = [];
   #dispatched = 0;
+  /** Of these, the last ones that may have been sent later. */
+  #unsent = 0;
   /** Of the first `calls` requests, how many are known to have arrived. */
   #arrived = 0;
   #reserved = 0;
@@ -117,7 +122,18 @@ export class LocalWindow implements PaceWindow {
     if (this.#log.length < this.#calls) this.#log.push(instant);
     else this.#log[this.#dispatched % this.#calls] = instant;
     this.#dispatched++;
+    this.#unsent++;
     this.#reserved--;
+  }
+
+  sent(now: number): void {
+    const from = this.#dispatched - Math.min(this.#unsent, this.#calls);
+    this.#unsent = 0;
+    for (let call = from; call < this.#dispatched; call++) {
+      const instant = Math.max(this.#log[call % this.#calls] ?? now, now - this.#slack);
+      this.#log[call % this.#calls] = instant;
+      this.#lastLogged = Math.max(this.#lastLogged, instant);
+    }
   }
 
   release(): void {

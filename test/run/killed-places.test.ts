@@ -1,6 +1,8 @@
-import { describe, expect } from 'vitest';
-import { accountWith, governorOn, requestTo } from '../../src/governor/simulation.test-support.ts';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished } from 'vitest';
+import { accountWith, ask, governorOn, requestTo } from '../../src/governor/simulation.test-support.ts';
 import { type Clock, VirtualClock } from '../../src/scope/index.ts';
+import { openRates } from '../../src/store/index.ts';
 import { Provider, processOn, work } from '../harness/places.ts';
 import { ratesIn } from '../harness/rates.ts';
 import { testFolder } from '../harness/workspace.ts';
@@ -55,6 +57,20 @@ describe('a declared concurrency', () => {
       }
     },
   );
+
+  verifies('PACE-KILL-1', 'is there at once after another start of the machine', async () => {
+    const [path, clock] = [join(testFolder(), 'rates.db'), new VirtualClock()];
+    const sent = async (session: string): Promise<boolean> => {
+      const parts = { path, clock, session, isGone: (name: string) => name !== session };
+      const rates = openRates({ ...parts, boot: { id: session, at: clock.now() - 60_000 } });
+      onTestFinished(() => rates.close());
+      const governor = governorOn(clock, { placeState: rates.places });
+      const asked = ask(governor, requestTo(accountWith({ concurrency: 1 })));
+      await clock.advance(60);
+      return asked.permit !== undefined;
+    };
+    expect([await sent('one'), await sent('two')]).toEqual([true, true]);
+  });
 
   verifies('PACE-KILL-1', 'is there at once after an orderly end, and soon where the clock was set back', async () => {
     const [dir, clock, gone] = [testFolder(), new VirtualClock(), new Set<string>()];
