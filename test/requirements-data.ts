@@ -309,6 +309,8 @@ export const REQUIREMENTS = {
     'In an outage a call that no other provider can answer waits, unless its own tries are used up, or nobody was answered for providerMaxWait.',
   'BREAKER-PROVIDER-3':
     'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
+  'RETRY-OUTAGE-2':
+    'A row of a run with few calls at a time is not given up while its provider answers nobody: it steps aside after its last try, a quarter of a minute at most.',
   'BREAKER-ASIDE-1':
     'Rows that fail by their own fault, more than are in flight, look like an outage only until those behind them are tried: they step aside.',
   'BREAKER-PROVIDER-4':

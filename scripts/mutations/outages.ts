@@ -117,8 +117,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'health.failedCalls >= OUTAGE_CALLS && ',
-    to: '',
+    from: 'const areMany = how.health.failedCalls >= OUTAGE_CALLS;',
+    to: 'const areMany = true as boolean;',
     why: 'a pilot of ten rows waits for the three that fail by their own fault',
   },
   {
@@ -131,15 +131,15 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'maxTries > 1 && costsOnce && isPatient(',
-    to: 'costsOnce && isPatient(',
+    from: 'maxTries <= 1 || !costsOnce || ',
+    to: '!costsOnce || ',
     why: 'a tool that is to be tried once is tried on',
   },
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'health.failedCalls >= OUTAGE_CALLS && now - failed.since < OUTAGE_MS',
-    to: 'false',
+    from: 'areMany ? ms >= OUTAGE_MS : ',
+    to: 'areMany || ',
     why: 'a run with one call at a time loses a row to a restart of its provider',
   },
   {
@@ -166,8 +166,8 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/tries.ts',
-    from: 'maxTries > 1 && costsOnce && isPatient(',
-    to: 'maxTries > 1 && isPatient(',
+    from: 'maxTries <= 1 || !costsOnce || ',
+    to: 'maxTries <= 1 || ',
     why: 'a read without a key is charged nine times in an outage',
   },
   {
@@ -180,7 +180,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['BREAKER-ASIDE-1'],
     file: 'governor/provider-breaker.ts',
-    from: 'return this.#isDoubtful(clock.monotonic()) ? aside(request, clock.now()) : undefined;',
+    from: 'return this.#isDoubtful(clock.monotonic()) ? asideOf(request, clock.now()) : undefined;',
     to: 'return undefined;',
     why: 'as many rows in a row as are in flight, that fail by their own fault, fail all that come behind them',
   },
@@ -190,5 +190,19 @@ export const OUTAGES: readonly Mutation[] = [
     from: '...run.tries.failedAs(operationKey)',
     to: '',
     why: 'what has stepped aside and fails again holds up the end of the run',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-2'],
+    file: 'call/tries.ts',
+    from: 'ms >= ASIDE_MS || !how.isParkable',
+    to: 'true',
+    why: 'a run with one call at a time loses rows to ten seconds of 500s',
+  },
+  {
+    breaks: ['RETRY-OUTAGE-2'],
+    file: 'governor/governor.ts',
+    from: 'request.stepsAside === true && request.rowWaitMs !== undefined',
+    to: 'false as boolean',
+    why: 'a row that fails by its own fault holds a run with one call at a time up for a minute',
   },
 ];

@@ -5,7 +5,7 @@ export const PUT_OFF: readonly Mutation[] = [
   {
     breaks: ['PACE-PARK-1'],
     file: 'call/permit.ts',
-    from: 'rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,',
+    from: 'rowWaitMs: isParkable(question) ? ROW_WAIT_MS : undefined,',
     to: '',
     why: 'a pool full of rows sits in memory for minutes',
   },

@@ -9,7 +9,7 @@ import { costOfFailed, evictFailed } from './failed-part.ts';
 import { type CallFailure, doubtError } from './failure.ts';
 import { type Found, NotAnswered } from './found.ts';
 import { keepOperation } from './intent.ts';
-import { stillGoing } from './permit.ts';
+import { isParkable, stillGoing } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { type Tries, triesAfter } from './tries.ts';
 
@@ -85,7 +85,7 @@ async function failedMember(
     return { ...failure, error: doubtError(question, `${failure.message}.`) };
   const { changes: secretChanges } = run.rereads;
   return failedTry(run, question, {
-    carrier: { keep: keepOperation, operationKey: operationKeyOf, passesOver },
+    carrier: { keep: keepOperation, operationKey: operationKeyOf, passesOver, isParkable },
     so,
     delivered: failure,
     secretChanges,

@@ -20,6 +20,7 @@ const deliverBatch = deliveryBy<BatchLoad>({
   isUnsure: () => false,
   isPartedBy: ({ members }, failure) => members.length > 1 && mayBeOnes(failure),
   passesOver: ({ passesOver }) => passesOver,
+  isParkable: ({ isParkable }) => isParkable,
   paidCalls: paidMembers,
   keep,
 });
@@ -186,8 +187,7 @@ async function permitOf(
         return load.members.length * of.maxCredits;
       },
       get rowWaitMs() {
-        const isParkable = load.members.every(({ asked: { place } }) => place.datasetNo !== 0);
-        return isParkable ? ROW_WAIT_MS : undefined;
+        return load.isParkable ? ROW_WAIT_MS : undefined;
       },
       get passesOver() {
         return load.passesOver;
@@ -196,6 +196,7 @@ async function permitOf(
       budget: run.budget,
       reserved,
       hasFailed: hasFailed(so),
+      stepsAside: so?.stepsAside,
       signal: run.halt,
       unlimited: tool.isFunction,
       tool: of.id,

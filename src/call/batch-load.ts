@@ -102,6 +102,11 @@ export class BatchLoad implements Cargo {
     return this.members.every(({ asked: { scope } }) => scope?.passesOver === true);
   }
 
+  /** True where all its members are of rows. */
+  get isParkable(): boolean {
+    return this.members.every(({ asked: { place } }) => place.datasetNo !== 0);
+  }
+
   /** True where a later attempt must send the very same batch, or must know that it may have been sent. */
   get isRecorded(): boolean {
     return this.effect !== 'read' || this.tool.sendsIdempotencyKey;

@@ -8,7 +8,7 @@ import type { CallRun } from './env.ts';
 import { keepIntent, keepOperation, type Progress } from './intent.ts';
 import { mayBeCharged, takenOver, UNAVAILABLE } from './lost-try.ts';
 import type { LostTry, Outgoing } from './open-tries.ts';
-import { permitFor, ROW_WAIT_MS } from './permit.ts';
+import { isParkable, permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
 import type { TrackedPermit } from './tracked-permit.ts';
@@ -59,6 +59,8 @@ export interface Carrier<Of extends Cargo> {
   isPartedBy(cargo: Of, failure: Failure): boolean;
   /** True where another provider is asked instead of one that fails. */
   passesOver(cargo: Of): boolean;
+  /** True where its calls can be put off. */
+  isParkable(cargo: Of): boolean;
   /** The calls that go out with it and are paid for. */
   paidCalls(cargo: Of): readonly OpenTry[];
   /** Makes durable how far it has come. */
@@ -92,6 +94,7 @@ export const deliverQuestion = deliveryBy<Question>({
   isUnsure: ({ operationKey }) => operationKey !== undefined,
   isPartedBy: () => false,
   passesOver,
+  isParkable,
   paidCalls: ({ tool, callId, scope: { place } }) => paidCalls(tool, [{ callId, place }]),
   keep: keepOperation,
 });
@@ -326,7 +329,7 @@ export async function failedTry<Of extends Cargo>(
   const health = run.process.governor.health(tool.account);
   const maxTries = carrier.passesOver(cargo)
     ? tool.maxTries
-    : mostTries(tool, { so, health, now: run.process.clock.monotonic() });
+    : mostTries(tool, { so, health, now: run.process.clock.monotonic(), isParkable: carrier.isParkable(cargo) });
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };
@@ -361,7 +364,7 @@ interface SentTry {
 }
 
 interface FailedTry<Of extends Cargo> {
-  readonly carrier: Pick<Carrier<Of>, 'keep' | 'operationKey' | 'passesOver'>;
+  readonly carrier: Pick<Carrier<Of>, 'keep' | 'operationKey' | 'passesOver' | 'isParkable'>;
   readonly so: Tries;
   readonly delivered: Failure;
   readonly secretChanges: number;

@@ -22,8 +22,9 @@ export function permitFor(
     budget: run.budget,
     reserved,
     hasFailed: hasFailed(so),
+    stepsAside: so?.stepsAside,
     signal: run.halt,
-    rowWaitMs: question.scope.inRow ? ROW_WAIT_MS : undefined,
+    rowWaitMs: isParkable(question) ? ROW_WAIT_MS : undefined,
     passesOver: question.scope.passesOver,
     unlimited: tool.isFunction,
     tool: tool.id,
@@ -31,6 +32,10 @@ export function permitFor(
   });
   if (!(permit instanceof Promise)) return permit;
   return permit.then((granted) => stillGoing(run, question, granted), putOff);
+}
+
+export function isParkable({ scope }: Question): boolean {
+  return scope.inRow;
 }
 
 /** True of what has gone out before, in this attempt or an earlier one, without an answer. */

@@ -1,11 +1,14 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { isPatient, repeated, triesAfter } from './tries.ts';
+import { mostTries, repeated, type Tries, triesAfter } from './tries.ts';
 
 describe('a call that fails', () => {
   const MINUTE = 60_000;
   const out = { isFailing: false, answers: 7, failedCalls: 5, hasWorked: true };
   const begun = () => triesAfter({ tries: 0, refusals: 0 });
+  const keyed = { maxTries: 5, maxCredits: 1, sendsIdempotencyKey: true };
+  const isPatient = (so: Tries, health: typeof out, now: number, isParkable = false): boolean =>
+    mostTries(keyed, { so, health, now, isParkable }) === Number.POSITIVE_INFINITY;
 
   verifies('RETRY-OUTAGE-1', 'is tried on for a minute, where its provider worked before and fails others, too', () => {
     const so = begun();
@@ -15,6 +18,20 @@ describe('a call that fails', () => {
     // It may be the only one that fails, or nobody was ever answered.
     expect(isPatient(so, { ...out, failedCalls: 4, isFailing: true }, 2_000)).toBe(false);
     expect(isPatient(so, { ...out, hasWorked: false }, 2_000)).toBe(false);
+  });
+
+  verifies('RETRY-OUTAGE-2', 'and whose row can be parked steps aside after its last try, until others tell', () => {
+    const so = begun();
+    repeated(so, 'ambiguous', { answers: 7, now: 0 });
+    const few = { ...out, failedCalls: 1 };
+    so.counted = 3;
+    expect([isPatient(so, few, 0, false), isPatient(so, few, 0, true), so.stepsAside]).toEqual([false, true, false]);
+    so.counted = 4;
+    expect([isPatient(so, few, 0, true), so.stepsAside]).toEqual([true, true]);
+    expect([isPatient(so, few, 14_999, true), isPatient(so, few, 15_000, true)]).toEqual([true, false]);
+    // Others were answered: it fails by its own fault.
+    repeated(so, 'ambiguous', { answers: 8, now: 1 });
+    expect(isPatient(so, few, 1, true)).toBe(false);
   });
 
   verifies(

@@ -20,6 +20,8 @@ export interface Tries {
   failed?: { readonly since: number; readonly answers: number } | undefined;
   /** True once the provider has answered others after it failed, and it failed again. */
   isSuspect?: boolean | undefined;
+  /** True where others are to be tried before it is again. */
+  stepsAside?: boolean;
 }
 
 /** Whether it may have been done under its present key: true where an answer was lost, 'perhaps' where a record cannot tell. */
@@ -45,19 +47,33 @@ const OUTAGE_MS = 60_000;
 /** So many calls that fail in a row are hardly all at fault themselves. */
 const OUTAGE_CALLS = 5;
 
-/** True while its failures are no sign that it is worth no other try: its provider worked before, and fails others, too. */
-export function isPatient({ failed, isSuspect }: Tries, health: Health, now: number): boolean {
-  if (failed === undefined || isSuspect === true || !health.hasWorked) return false;
-  return health.failedCalls >= OUTAGE_CALLS && now - failed.since < OUTAGE_MS;
+/** For how long since it failed first a row steps aside after its last try: a provider that starts anew needs no longer (ms). */
+const ASIDE_MS = 15_000;
+
+/**
+ * For how long a call has failed whose failures are no sign that it is worth no other try: its provider worked before, and has
+ * answered nobody since; undefined of any other.
+ */
+function failingMs({ failed, isSuspect }: Tries, health: Health, now: number): number | undefined {
+  return failed === undefined || isSuspect === true || !health.hasWorked ? undefined : now - failed.since;
 }
 
-/** Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged. */
+/**
+ * Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged.
+ * Whether it is one a run with few calls at a time cannot tell: where nobody was answered since its row began to fail, that steps
+ * aside, and others tell.
+ */
 export function mostTries(
   { maxTries, maxCredits, sendsIdempotencyKey }: Pick<CatalogueTool, 'maxTries' | 'maxCredits' | 'sendsIdempotencyKey'>,
-  { so, health, now }: { readonly so: Tries; readonly health: Health; readonly now: number },
+  { so, ...how }: { readonly so: Tries; readonly health: Health; readonly now: number; readonly isParkable: boolean },
 ): number {
   const costsOnce = sendsIdempotencyKey || maxCredits === 0;
-  return maxTries > 1 && costsOnce && isPatient(so, health, now) ? Number.POSITIVE_INFINITY : maxTries;
+  const ms = failingMs(so, how.health, how.now);
+  if (maxTries <= 1 || !costsOnce || ms === undefined) return maxTries;
+  const areMany = how.health.failedCalls >= OUTAGE_CALLS;
+  if (areMany ? ms >= OUTAGE_MS : ms >= ASIDE_MS || !how.isParkable) return maxTries;
+  so.stepsAside = !areMany && so.counted + 1 >= maxTries;
+  return Number.POSITIVE_INFINITY;
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

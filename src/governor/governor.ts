@@ -8,6 +8,7 @@ import type { PlaceState } from './place-state.ts';
 import type { Health } from './provider-breaker.ts';
 import type { RateState } from './rate-state.ts';
 import { Reach, type ReachState } from './reach.ts';
+import { aside } from './refusals.ts';
 import { SharedConcurrency } from './shared-concurrency.ts';
 import { type GateState, SharedGate } from './shared-gate.ts';
 import { SharedWindow } from './shared-window.ts';
@@ -67,6 +68,8 @@ export function createGovernor(options: GovernorOptions): Governor {
     permit(request) {
       if (persistence?.isOpen === true) throw persistence.refusal();
       if (request.signal?.aborted === true) throw request.signal.reason;
+      if (request.stepsAside === true && request.rowWaitMs !== undefined)
+        return Promise.reject(aside(request, options.clock.now()));
       return governorOf(request.account).permit(request);
     },
     health: (account) => governorOf(account).health,

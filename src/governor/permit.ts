@@ -23,6 +23,8 @@ export interface PermitRequest {
   readonly rowWaitMs?: number | undefined;
   /** Its operation has failed before: where its caller can park, it makes room for others in a long outage. */
   readonly hasFailed?: boolean | undefined;
+  /** It has no other try unless others show that it was an outage: where its caller can park, it is put off at once. */
+  readonly stepsAside?: boolean | undefined;
   /** Its caller goes on to another provider rather than wait for one that fails. */
   readonly passesOver?: boolean | undefined;
   /** A function tool: no limit applies that isn't declared, or learnt from its own refusals. */

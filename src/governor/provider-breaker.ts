@@ -2,7 +2,7 @@ import type { Clock } from '../scope/index.ts';
 import type { ProviderTransientError } from '../sdk/index.ts';
 import type { PermitOutcome, PermitRequest } from './permit.ts';
 import type { Reach } from './reach.ts';
-import { aside, type LongWait, unavailable } from './refusals.ts';
+import { asideOf, type LongWait, unavailable } from './refusals.ts';
 
 /** How an account has been of late. */
 export interface Health {
@@ -101,7 +101,7 @@ export class ProviderBreaker {
 
   /** What a call steps aside with that has failed before, once who fails may do so by its own fault; undefined where it waits on. */
   asideOf(request: PermitRequest, clock: Clock): LongWait | undefined {
-    return this.#isDoubtful(clock.monotonic()) ? aside(request, clock.now()) : undefined;
+    return this.#isDoubtful(clock.monotonic()) ? asideOf(request, clock.now()) : undefined;
   }
 
   /** What a call that may not go now is refused with; undefined where it waits: nobody else can answer it. */

@@ -16,8 +16,12 @@ export class LongWait extends Error {
 const ASIDE_MS = 10_000;
 
 /** What has failed before makes room for others, where its caller can park. */
-export function aside({ account, hasFailed, rowWaitMs }: PermitRequest, now: number): LongWait | undefined {
-  return hasFailed === true && rowWaitMs !== undefined ? new LongWait(account.key, now + ASIDE_MS) : undefined;
+export function asideOf(request: PermitRequest, now: number): LongWait | undefined {
+  return request.hasFailed === true && request.rowWaitMs !== undefined ? aside(request, now) : undefined;
+}
+
+export function aside({ account }: PermitRequest, now: number): LongWait {
+  return new LongWait(account.key, now + ASIDE_MS);
 }
 
 /** What is known of a wait that is too long. */

@@ -54,16 +54,27 @@ describe('an outage of a run with one call at a time', () => {
       if (sent.length > 5 && sent.length <= 5 + times) throw endsAs('ambiguous');
       return n;
     });
-    const workspace = await openTest(testFolder(), { tools: [tool], chance: zeroChance() });
+    const workspace = await openTest(testFolder(), { tools: [tool], chance: zeroChance(), clock: fastClock(200) });
     const { run } = await runPlay(workspace, ONE, { input: { rows: 12 } });
     const { failed, completed } = await workspace.store.datasets.rowCounts(run.no, 1);
     return [failed, completed, sent.length];
   }
 
-  verifies('RETRY-OUTAGE-1', 'fails some that may be at fault themselves, and then no other', async () => {
-    expect(await failing(8, { maxTries: 2 })).toEqual([4, 8, 12 + 4]);
-    // The fifth is tried more often than its tool says.
-    expect(await failing(8 + 3, { maxTries: 2 })).toEqual([4, 8, 12 + 4 + 3]);
+  verifies(['RETRY-OUTAGE-1', 'RETRY-OUTAGE-2'], 'fails no row', async () => {
+    for (const times of [8, 11]) expect(await failing(times, { maxTries: 2 })).toEqual([0, 12, 12 + times]);
+  });
+
+  verifies('RETRY-OUTAGE-2', 'fails those that fail by their own fault, and no other', async () => {
+    const { tool, sent } = countedTool({ ...KEYED, maxTries: 2 }, ({ n }) => {
+      if (n === 5 || n === 11) throw endsAs('ambiguous');
+      return n;
+    });
+    const workspace = await openTest(testFolder(), { tools: [tool], chance: zeroChance(), clock: fastClock(200) });
+    const { run } = await runPlay(workspace, ONE, { input: { rows: 12 } });
+    expect(await workspace.store.datasets.rowCounts(run.no, 1)).toMatchObject({ failed: 2, completed: 10 });
+    // Nobody waits behind it.
+    const order = sent.map(({ input }) => input.n);
+    expect(order.indexOf(6)).toBeLessThan(order.lastIndexOf(5));
   });
 
   verifies('RETRY-OUTAGE-1', 'is none of its business where its tool is to be tried once', async () => {
