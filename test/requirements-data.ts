@@ -310,7 +310,7 @@ export const REQUIREMENTS = {
   'BREAKER-PROVIDER-3':
     'A provider that the workspace has reached and does no more fails as one that answers with errors; one that nobody ever reached is not waited for.',
   'RETRY-OUTAGE-2':
-    'A row of a run with few calls at a time is not given up while its provider answers nobody: it steps aside after its last try, a quarter of a minute at most.',
+    'A row of a run with few calls at a time is not given up while its provider answers nobody: it steps aside once after its last try, for ten seconds.',
   'BREAKER-ASIDE-1':
     'Rows that fail by their own fault, more than are in flight, look like an outage only until those behind them are tried: they step aside.',
   'BREAKER-PROVIDER-4':

@@ -47,8 +47,8 @@ const OUTAGE_MS = 60_000;
 /** So many calls that fail in a row are hardly all at fault themselves. */
 const OUTAGE_CALLS = 5;
 
-/** For how long since it failed first a row steps aside after its last try: a provider that starts anew needs no longer (ms). */
-const ASIDE_MS = 15_000;
+/** For how long since it failed first a row steps aside after its last try: once, as it then waits for as long (ms). */
+const ASIDE_MS = 10_000;
 
 /**
  * For how long a call has failed whose failures are no sign that it is worth no other try: its provider worked before, and has

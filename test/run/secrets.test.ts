@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { errorsReport, exportDataset, runReport, whyRow } from '../../src/report/index.ts';
 import { defineTool } from '../../src/sdk/index.ts';
 import { reportSource } from '../../src/workspace/index.ts';
-import { zeroChance } from '../harness/crash.ts';
+import { fastClock, zeroChance } from '../harness/crash.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { runPlay, testWorkspace } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
@@ -68,6 +68,7 @@ describe('the value of a secret', () => {
         tools: [http, fn],
         env: { ACME_KEY: SECRET, LOCAL_KEY: OTHER },
         chance: zeroChance(),
+        clock: fastClock(100),
       });
       const ended = await runPlay(
         workspace,
