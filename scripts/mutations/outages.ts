@@ -152,7 +152,7 @@ export const OUTAGES: readonly Mutation[] = [
   {
     breaks: ['RETRY-OUTAGE-1'],
     file: 'call/deliver.ts',
-    from: 'carrier.passesOver(cargo)\n    ? tool.maxTries',
+    from: 'carrier.passesOver(cargo) ? ownTries(tool) : ',
     to: '',
     why: 'a waterfall asks a leg that is down for a minute',
   },

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: source text that is looked for
 import type { Mutation } from '../mutation.ts';
 
 /** Long waits for a provider, and its jobs. */
@@ -239,5 +240,12 @@ export const PUT_OFF: readonly Mutation[] = [
     from: "if (write.isEndedBefore) db.run('UPDATE receipts SET evicted_at = at WHERE id = ?', id);",
     to: '',
     why: 'a run that dies right after the end of a shared job settles that, too',
+  },
+  {
+    breaks: ['JOB-SHARED-1'],
+    file: 'call/job.ts',
+    from: '"poll","${callId}",${start}]',
+    to: '"poll","${callId}"]',
+    why: 'the money of a job that is gone is lost sight of when the next one has ended',
   },
 ];

@@ -12,7 +12,7 @@ import { isParkable, permitFor, ROW_WAIT_MS } from './permit.ts';
 import { operationKeyOf, type Question } from './question.ts';
 import { isRefusal, provesUndone, retryDecision } from './retry.ts';
 import type { TrackedPermit } from './tracked-permit.ts';
-import { mostTries, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
+import { ownTries, patienceOf, repeated, type Tries, triesAfter, type Unsure } from './tries.ts';
 
 export type Bought =
   | {
@@ -67,7 +67,7 @@ export interface Carrier<Of extends Cargo> {
   keep(run: CallRun, cargo: Of, progress: Progress): Promise<void>;
 }
 
-/** Most calls of a run that fail end by their tries. */
+/** Said of a call that ends before its own tries do. */
 const NO_RETRIES = 'not tried again: the retries of this run are used up';
 
 /** How often a request may be told "still at work" before it counts as lost from sight. */
@@ -327,9 +327,10 @@ export async function failedTry<Of extends Cargo>(
     return undefined;
   }
   const health = run.process.governor.health(tool.account);
-  const maxTries = carrier.passesOver(cargo)
-    ? tool.maxTries
-    : mostTries(tool, { so, health, now: run.process.clock.monotonic(), isParkable: carrier.isParkable(cargo) });
+  const asked = { so, health, now: run.process.clock.monotonic(), isParkable: carrier.isParkable(cargo) };
+  const patience = carrier.passesOver(cargo) ? ownTries(tool) : patienceOf(tool, asked);
+  const { maxTries } = patience;
+  so.stepsAside = patience.stepsAside;
   const decision = retryDecision(ending, { tries: so.counted + 1, maxTries, effect, keyed });
   if (!decision.retry || delivered.error !== undefined) return delivered;
   if (!decision.counts && ++so.inProgress > MAX_IN_PROGRESS) return { ...delivered, ending: 'ambiguous' };

@@ -88,7 +88,8 @@ async function unreadable(
     price,
   }: {
     readonly found: Found;
-    readonly error: unknown /** Undefined where nobody can tell. */;
+    readonly error: unknown;
+    /** Undefined where nobody can tell. */
     readonly price: number | undefined;
   },
 ): Promise<never> {

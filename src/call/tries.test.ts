@@ -1,14 +1,17 @@
 import { describe, expect } from 'vitest';
 import { verifies } from '../../test/requirements.ts';
-import { mostTries, repeated, type Tries, triesAfter } from './tries.ts';
+import { patienceOf, repeated, type Tries, triesAfter } from './tries.ts';
 
 describe('a call that fails', () => {
   const MINUTE = 60_000;
   const out = { isFailing: false, answers: 7, failedCalls: 5, hasWorked: true };
   const begun = () => triesAfter({ tries: 0, refusals: 0 });
   const keyed = { maxTries: 5, maxCredits: 1, sendsIdempotencyKey: true };
-  const isPatient = (so: Tries, health: typeof out, now: number, isParkable = false): boolean =>
-    mostTries(keyed, { so, health, now, isParkable }) === Number.POSITIVE_INFINITY;
+  const isPatient = (so: Tries, health: typeof out, now: number, isParkable = false): boolean => {
+    const { maxTries, stepsAside } = patienceOf(keyed, { so, health, now, isParkable });
+    so.stepsAside = stepsAside;
+    return maxTries === Number.POSITIVE_INFINITY;
+  };
 
   verifies('RETRY-OUTAGE-1', 'is tried on for a minute, where its provider worked before and fails others, too', () => {
     const so = begun();

@@ -1,4 +1,4 @@
-import type { Health, PermitOutcome } from '../governor/index.ts';
+import { ASIDE_MS, type Health, type PermitOutcome } from '../governor/index.ts';
 import type { Ending } from '../sdk/index.ts';
 import type { CatalogueTool } from '../tool/index.ts';
 
@@ -47,9 +47,6 @@ const OUTAGE_MS = 60_000;
 /** So many calls that fail in a row are hardly all at fault themselves. */
 const OUTAGE_CALLS = 5;
 
-/** For how long since it failed first a row steps aside after its last try: once, as it then waits for as long (ms). */
-const ASIDE_MS = 10_000;
-
 /**
  * For how long a call has failed whose failures are no sign that it is worth no other try: its provider worked before, and has
  * answered nobody since; undefined of any other.
@@ -58,22 +55,33 @@ function failingMs({ failed, isSuspect }: Tries, health: Health, now: number): n
   return failed === undefined || isSuspect === true || !health.hasWorked ? undefined : now - failed.since;
 }
 
+/** How often a call is tried, and whether others are to be tried before it is again. */
+export interface Patience {
+  readonly maxTries: number;
+  readonly stepsAside: boolean;
+}
+
+/** As often as its tool says. */
+export function ownTries({ maxTries }: Pick<CatalogueTool, 'maxTries'>): Patience {
+  return { maxTries, stepsAside: false };
+}
+
 /**
- * Its tool says how often it is tried; in an outage that has just begun there is no end to it, unless each try may be charged.
- * Whether it is one a run with few calls at a time cannot tell: where nobody was answered since its row began to fail, that steps
- * aside, and others tell.
+ * In an outage that has just begun there is no end to its tries, unless each may be charged. Whether it is one a run with few calls
+ * at a time cannot tell: where nobody was answered since its row began to fail, that steps aside after its last try, once, since
+ * it then waits for as long as it is given (`ASIDE_MS`), and others tell.
  */
-export function mostTries(
-  { maxTries, maxCredits, sendsIdempotencyKey }: Pick<CatalogueTool, 'maxTries' | 'maxCredits' | 'sendsIdempotencyKey'>,
+export function patienceOf(
+  tool: Pick<CatalogueTool, 'maxTries' | 'maxCredits' | 'sendsIdempotencyKey'>,
   { so, ...how }: { readonly so: Tries; readonly health: Health; readonly now: number; readonly isParkable: boolean },
-): number {
+): Patience {
+  const { maxTries, maxCredits, sendsIdempotencyKey } = tool;
   const costsOnce = sendsIdempotencyKey || maxCredits === 0;
   const ms = failingMs(so, how.health, how.now);
-  if (maxTries <= 1 || !costsOnce || ms === undefined) return maxTries;
+  if (maxTries <= 1 || !costsOnce || ms === undefined) return ownTries(tool);
   const areMany = how.health.failedCalls >= OUTAGE_CALLS;
-  if (areMany ? ms >= OUTAGE_MS : ms >= ASIDE_MS || !how.isParkable) return maxTries;
-  so.stepsAside = !areMany && so.counted + 1 >= maxTries;
-  return Number.POSITIVE_INFINITY;
+  if (areMany ? ms >= OUTAGE_MS : ms >= ASIDE_MS || !how.isParkable) return ownTries(tool);
+  return { maxTries: Number.POSITIVE_INFINITY, stepsAside: !areMany && so.counted + 1 >= maxTries };
 }
 
 /** Tries that go on after so many that counted and so many refusals. */

@@ -305,7 +305,7 @@ export class AccountGovernor implements PermitHolder {
     const isVain = this.#allowance.isClosedInVain(now);
     const isTooLong = this.#vainMs(now) > 0 || ms > this.#maxWaitMs;
     const vainMs = isVain ? this.#allowance.refusedMs(now) : this.#vainMs(now);
-    const until = wallClock(this.#clock, { at: at, now });
+    const until = wallClock(this.#clock, { at, now });
     return this.refuseAll((request) => {
       if (isTooLong || (isVain && request.passesOver === true))
         return exhausted(request, { ms, until, reason: this.#allowance.reason, vainMs });

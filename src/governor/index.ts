@@ -30,7 +30,7 @@ export {
   type RateStateOptions,
 } from './rate-state.ts';
 export type { ReachState } from './reach.ts';
-export { LongWait } from './refusals.ts';
+export { ASIDE_MS, LongWait } from './refusals.ts';
 export { createRetryBudget, type RetryBudget, retryDelay } from './retry.ts';
 export type { Closing, GateState } from './shared-gate.ts';
 export type { AccountSnapshot, RunWait } from './snapshot.ts';

@@ -12,8 +12,8 @@ export class LongWait extends Error {
   }
 }
 
-/** How long a call steps aside in an outage: about as long as the wait for the next probe. */
-const ASIDE_MS = 10_000;
+/** For how long a call steps aside that has failed: about as long as the wait for the next probe (ms). */
+export const ASIDE_MS = 10_000;
 
 /** What has failed before makes room for others, where its caller can park. */
 export function asideOf(request: PermitRequest, now: number): LongWait | undefined {

@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import { existingRun, resumeOptions } from '../../src/workspace/index.ts';
 import { crash, laterClock } from '../harness/crash.ts';
-import { jobTool } from '../harness/jobs.ts';
+import { jobProvider, jobRows, jobTool } from '../harness/jobs.ts';
 import { json, testProvider } from '../harness/provider.ts';
 import { rerun } from '../harness/rerun.ts';
 import { countedTool } from '../harness/tools.ts';
@@ -17,33 +17,13 @@ import {
 } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
 
-/** A provider that charges three credits when a job is started, and whose jobs are done at so manieth a look. */
-async function jobs(needed = 2) {
-  const looks = new Map<string, number>();
-  let started = 0;
-  const provider = await testProvider((response, { method, url }) => {
-    if (method === 'POST') return json(response, 202, { job: { id: ++started } });
-    const seen = (looks.get(url) ?? 0) + 1;
-    looks.set(url, seen);
-    return json(response, 200, seen < needed ? { state: 'working' } : { state: 'done', answer: url });
-  });
-  return { tool: jobTool(provider), started: () => started };
-}
-
-const play = (tool: string, from = 0) => `async (ctx) => {
-  const rows = await ctx.dataset('rows', Array.from({ length: 8 }, (_, n) => ({ n: n + ${from} })))
-    .withColumn('v', async (row, ctx) =>
-      (await ctx.tools.execute({ id: 'x', tool: '${tool}', input: { n: row.n } })).status)
-    .run({ key: 'n' });
-  return await rows.count();
-}`;
 const LIMIT = { maxCredits: 15 };
 
 describe('a budget that ends among jobs', () => {
   verifies('JOB-BUDGET-1', 'lets those that are open end, spends all of it, and goes on with more', async () => {
-    const { tool, started } = await jobs();
+    const { tool, started } = await jobProvider();
     const workspace = await testWorkspace({ tools: [tool] });
-    const ended = await runPlay(workspace, play('acme.research'), LIMIT);
+    const ended = await runPlay(workspace, jobRows(8), LIMIT);
     expect([ended.code, started(), await settled(workspace, ended.run)]).toEqual(['OUT_OF_CREDITS', 5, 15]);
     await resumeOptions(workspace, await existingRun(workspace, ended.run.id), { maxCredits: 24 });
     const after = await attempt(workspace, ended.run.id);
@@ -51,10 +31,10 @@ describe('a budget that ends among jobs', () => {
   });
 
   verifies('JOB-BUDGET-1', 'is kept by the next attempt, which finds them open', async () => {
-    const { tool, started } = await jobs();
+    const { tool, started } = await jobProvider();
     const dir = testFolder();
     const now = await openTest(dir, { tools: [tool] });
-    const run = await queued(now, play('acme.research'), LIMIT);
+    const run = await queued(now, jobRows(8), LIMIT);
     await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.research');
     expect(started()).toBe(5);
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
@@ -68,7 +48,7 @@ describe('a budget that ends among jobs', () => {
       method === 'POST' ? json(response, 202, { job: { id: ++started } }) : json(response, 500, {}),
     );
     const workspace = await testWorkspace({ tools: [jobTool(provider, { maxTries: 1 })] });
-    const { code, run } = await runPlay(workspace, play('acme.research'), LIMIT);
+    const { code, run } = await runPlay(workspace, jobRows(8), LIMIT);
     // They may come to be charged: what they may cost is spent, and shown as unknown.
     expect([code, started]).toEqual(['OUT_OF_CREDITS', 5]);
     expect(await creditsShown(workspace, run.id)).toEqual({ settled: 0, unknown: 15 });
@@ -76,24 +56,24 @@ describe('a budget that ends among jobs', () => {
 
   verifies('JOB-BUDGET-1', 'is kept by another run that asks for the same jobs', async () => {
     // So many that the start of each is on disk by then.
-    const { tool, started } = await jobs(20);
+    const { tool, started } = await jobProvider(20);
     const dir = testFolder();
     const now = await openTest(dir, { tools: [tool] });
-    const first = await queued(now, play('acme.research'));
+    const first = await queued(now, jobRows(8));
     await crash(now, first.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.research');
     expect(started()).toBe(8);
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
-    const second = await runPlay(later, play('acme.research'), LIMIT);
+    const second = await runPlay(later, jobRows(8), LIMIT);
     expect([second.code, started(), await settled(later, second.run)]).toEqual(['OUT_OF_CREDITS', 8, 15]);
   });
 });
 
 verifies('JOB-ENDED-1', 'a job that a rerun has ended costs the run nothing that had started it', async () => {
   for (const isLost of [false, true]) {
-    const { tool, started } = await jobs();
+    const { tool, started } = await jobProvider();
     const dir = testFolder();
     const now = await openTest(dir, { tools: [tool] });
-    const run = await queued(now, play('acme.research').replace('length: 8', 'length: 2'));
+    const run = await queued(now, jobRows(2));
     const dies = isLost ? 'acme.research:start' : 'acme.research';
     await crash(now, run.id, (write) => write.kind === 'receipt' && write.receipt.tool === dies);
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
@@ -110,7 +90,7 @@ verifies('BUDGET-OWED-1', 'answers that a dead attempt has paid and not journall
   const { tool, sent } = countedTool({ cost: { credits: 3 } });
   const dir = testFolder();
   const now = await openTest(dir, { tools: [tool] });
-  const run = await queued(now, play('acme.find'), LIMIT);
+  const run = await queued(now, jobRows(8, 'acme.find'), LIMIT);
   await crash(now, run.id, (write) => write.kind === 'call');
   const paid = sent.length;
   expect(paid).toBeGreaterThan(0);

@@ -2,37 +2,11 @@ import { describe, expect } from 'vitest';
 import type { Write } from '../../src/store/index.ts';
 import type { Workspace } from '../../src/workspace/index.ts';
 import { crash, crashingEngine, fastClock, laterClock } from '../harness/crash.ts';
-import { jobTool } from '../harness/jobs.ts';
-import { json, testProvider } from '../harness/provider.ts';
+import { jobProvider, jobRows, jobTool } from '../harness/jobs.ts';
 import { queuedRerun } from '../harness/rerun.ts';
 import { until } from '../harness/tools.ts';
 import { attempt, creditsShown, openTest, queued, retryFailed, runPlay, testFolder } from '../harness/workspace.ts';
 import { verifies } from '../requirements.ts';
-
-/** A provider that charges three credits when a job is started, and whose jobs are done at so manieth a look, or all at once. */
-async function jobs(needed: number) {
-  const looks = new Map<string, number>();
-  let [started, isFinished] = [0, false];
-  const provider = await testProvider((response, { method, url }) => {
-    if (method === 'POST') return json(response, 202, { job: { id: ++started } });
-    const seen = (looks.get(url) ?? 0) + 1;
-    looks.set(url, seen);
-    const isDone = isFinished || seen >= needed;
-    return json(response, 200, isDone ? { state: 'done', answer: url } : { state: 'working' });
-  });
-  const finish = (): void => {
-    isFinished = true;
-  };
-  return { provider, tool: jobTool(provider), started: () => started, seen: () => looks.size, finish };
-}
-
-const few = (rows: number): string => `async (ctx) => {
-  const rows = await ctx.dataset('rows', Array.from({ length: ${rows} }, (_, n) => ({ n })))
-    .withColumn('v', async (row, ctx) =>
-      (await ctx.tools.execute({ id: 'x', tool: 'acme.research', input: { n: row.n } })).status)
-    .run({ key: 'n' });
-  return await rows.count();
-}`;
 
 describe('a job that several runs poll', () => {
   const sum = async (workspace: Workspace, ids: readonly string[]) => {
@@ -44,13 +18,13 @@ describe('a job that several runs poll', () => {
   };
 
   verifies('JOB-SHARED-1', 'is settled by the one that records its end first', async () => {
-    const { tool, started } = await jobs(30);
+    const { tool, started } = await jobProvider(30);
     const dir = testFolder();
     const [one, other] = [await openTest(dir, { tools: [tool] }), await openTest(dir, { tools: [tool] })];
-    const first = await queued(one, few(4));
+    const first = await queued(one, jobRows(4));
     const begun = attempt(one, first.id);
     await until(() => started() === 4);
-    const second = await runPlay(other, few(4), { maxCredits: 12 });
+    const second = await runPlay(other, jobRows(4), { maxCredits: 12 });
     expect([(await begun).result, second.result, started()]).toEqual([4, 4, 4]);
     expect(await sum(one, [first.id, second.run.id])).toEqual({ settled: 12, unknown: 0 });
     for (const { id, no } of [first, second.run]) {
@@ -62,10 +36,10 @@ describe('a job that several runs poll', () => {
 
   verifies('JOB-SHARED-1', 'a killed run and its rerun as well, whichever dies', async () => {
     for (const rerunDies of [false, true]) {
-      const { tool, started } = await jobs(30);
+      const { tool, started } = await jobProvider(30);
       const dir = testFolder();
       const now = await openTest(dir, { tools: [tool] });
-      const source = await queued(now, few(4));
+      const source = await queued(now, jobRows(4));
       await crash(now, source.id, (write) => write.kind === 'receipt' && write.receipt.tool === 'acme.research');
       const later = await openTest(dir, { tools: [tool], clock: laterClock() });
       const other = await openTest(dir, { tools: [tool], clock: laterClock() });
@@ -85,12 +59,12 @@ describe('a job that several runs poll', () => {
   });
 
   verifies('JOB-SHARED-1', 'and one that was killed while it polled has lost nothing by that', async () => {
-    const { tool, started } = await jobs(30);
+    const { tool, started } = await jobProvider(30);
     const dir = testFolder();
     const now = await openTest(dir, { tools: [tool] });
-    const first = await queued(now, few(4));
+    const first = await queued(now, jobRows(4));
     await crash(now, first.id, (write) => write.kind === 'endJob');
-    const second = await queued(now, few(4));
+    const second = await queued(now, jobRows(4));
     await crash(now, second.id, (write) => write.kind === 'endJob');
     const later = await openTest(dir, { tools: [tool], clock: laterClock() });
     for (const { id } of [second, first]) await attempt(later, id);
@@ -99,17 +73,37 @@ describe('a job that several runs poll', () => {
     expect(await creditsShown(later, first.id)).toEqual({ settled: 0, unknown: 0 });
   });
 
+  verifies('JOB-SHARED-1', 'and what it was charged for one that is gone is not the cost of the next', async () => {
+    const { tool, started, lose } = await jobProvider(30);
+    const dir = testFolder();
+    const open = (hours: number) => openTest(dir, { tools: [tool], clock: laterClock(hours * 3_600_000) });
+    const isEnd = (write: Write): boolean => write.kind === 'endJob';
+    const now = await open(0);
+    const [first, second] = [await queued(now, jobRows(1)), await queued(now, jobRows(1))];
+    for (const { id } of [first, second]) await crash(now, id, isEnd);
+    lose();
+    const later = await open(1);
+    await attempt(later, second.id);
+    // Another run starts the next job, and dies before it has ended.
+    const third = await queued(later, jobRows(1));
+    await crash(later, third.id, isEnd);
+    const last = await open(2);
+    expect((await retryFailed(last, second.id)).result).toBe(1);
+    expect(started()).toBe(2);
+    expect(await creditsShown(last, second.id)).toEqual({ settled: 3, unknown: 3 });
+  });
+
   verifies('JOB-SHARED-1', 'also one that the tool could not read at first', async () => {
-    const { provider, started, seen } = await jobs(30);
+    const { provider, started, seen } = await jobProvider(30);
     const broken = jobTool(provider, {
       response: ({ json: body }) => ({ status: body.state === 'done' ? 'odd' : 'pending' }) as never,
     });
     const dir = testFolder({ 'callsheet.config.json': '{ "continueOnContractError": true }' });
     const one = await openTest(dir, { tools: [broken] });
     const other = await openTest(dir, { tools: [broken] });
-    const begun = runPlay(one, few(2));
+    const begun = runPlay(one, jobRows(2));
     await until(() => seen() === 2);
-    const [second, first] = [await runPlay(other, few(2)), await begun];
+    const [second, first] = [await runPlay(other, jobRows(2)), await begun];
     expect(started()).toBe(2);
     expect(await sum(one, [first.run.id, second.run.id])).toEqual({ settled: 0, unknown: 12 });
     const later = await openTest(dir, { tools: [jobTool(provider)] });
@@ -119,17 +113,17 @@ describe('a job that several runs poll', () => {
   });
 
   verifies('JOB-SHARED-1', 'also one whose row was parked while another run recorded its end', async () => {
-    const { provider, started, seen, finish } = await jobs(Number.POSITIVE_INFINITY);
+    const { provider, started, seen, finish } = await jobProvider(Number.POSITIVE_INFINITY);
     const slow = jobTool(provider, { async: { intervalMs: 40_000 } as never });
     const dir = testFolder();
     const clock = fastClock(20);
     const one = await openTest(dir, { tools: [slow], clock });
     const other = await openTest(dir, { tools: [jobTool(provider)], clock });
-    const first = await queued(one, few(2));
+    const first = await queued(one, jobRows(2));
     const begun = attempt(one, first.id);
     await until(() => seen() === 2);
     finish();
-    const second = await runPlay(other, few(2));
+    const second = await runPlay(other, jobRows(2));
     expect([(await begun).result, second.result, started()]).toEqual([2, 2, 2]);
     expect(await sum(one, [first.id, second.run.id])).toEqual({ settled: 6, unknown: 0 });
   });
